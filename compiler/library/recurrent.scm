@@ -20,7 +20,7 @@
          (cell (+ (* (sigmoid forget) cell) (* (sigmoid in) (tanh new)))))
     (cons (* (sigmoid out) (tanh cell)) cell)))
 
-; Gates: reset, keep, new.
+; Gates: reset, update (`keep`: how much of the state stays), new.
 (define (gru parameters x state)
   (let* (((list x-reset x-keep x-new) (split (linear (car parameters) x) -1 3))
          ((list s-reset s-keep s-new) (split (%from-state (cadr parameters) state) -1 3))

@@ -1,5 +1,5 @@
 ; Tensors by the names that people bring from NumPy and PyTorch, where a definition helps more than a hint would: tensors made of nothing but
-; their sizes, and other shapes of the same elements. Each is a line or two of operators, so all have derivatives.
+; their sizes, and other shapes of the same elements. Each is made of operators, so all have derivatives.
 
 (define (zeros sizes . l)
   (cond ((null? l) (fill sizes 0))

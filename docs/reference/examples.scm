@@ -23,7 +23,7 @@
 ; let: names values for its body; patterns take them apart; with a name in front it is a loop
 (let ((x 2) ((list a b) '(3 4))) (+ x (* a b)))
 (let loop ((i 0) (sum 0)) (if (= i 5) sum (loop (+ i 1) (+ sum i))))
-; let*: the same, each value seeing the names before it
+; let*: names values for its body as `let` does, each value seeing the names before it
 (let* ((x 2) (y (* x x))) (+ x y))
 ; letrec, letrec*: procedures that see each other
 (letrec ((even? (lambda (n) (if (= n 0) #t (odd? (- n 1))))) (odd? (lambda (n) (if (= n 0) #f (even? (- n 1)))))) (even? 100))
@@ -51,6 +51,7 @@
 (quote (a (b 1)))
 ; quasiquote, unquote, unquote-splicing: a datum with values put in
 (let ((x 1) (l '(2 3))) `(a ,x ,@l))
+(let ((x 1) (l '(2 3))) (quasiquote (a (unquote x) (unquote-splicing l))))
 ; include: stands for the text of a file
 (write-text "square.scm" "(define (squared x) (* x x))")
 (include "square.scm")
@@ -83,7 +84,7 @@
 (list (* 2 3 4) (* 2 .5))
 ; /: quotient; exact where it is a whole number
 (list (/ 6 3) (/ 1 4) (/ 2.))
-; =, <, >, <=, >=: comparisons, of any number of numbers; with a tensor 0 and 1 for each element
+; =, <, >, <=, >=: comparisons, of any number of numbers; with a tensor 0 and 1 for each element, where `(> a b)` is `(< b a)` and `(>= a b)` is `(<= b a)`
 (list (= 1 1.) (< 1 2 3) (> 1 2) (<= 2 2) (>= 1 2))
 (< (list->tensor '(1 5)) 3)
 ; max: the largest
@@ -118,7 +119,7 @@
 (map (lambda (f) (f 0)) (list sin cos tan asin acos))
 ; atan: arc tangent; of two numbers the angle of the point (x, y) given as y and x
 (list (atan 0) (atan 1 1))
-; (number? x), (complex? x), (real? x), (rational? x), (integer? x): kinds of numbers; a flonum may be an integer
+; (number? x), (complex? x), (real? x), (rational? x), (integer? x): whether it is a number of this kind; all numbers are real, and a flonum without a fraction is an integer
 (map (lambda (f) (f 2.)) (list number? complex? real? rational? integer?))
 (integer? 2.5)
 ; (exact? x), (inexact? x): whether a number is exact
@@ -157,11 +158,11 @@
 (list (cadr '(1 2 3)) (cddr '(1 2 3)) (caar '((1) 2)) (cadddr '(1 2 3 4)))
 ; (list a ...): a list of these
 (list 1 "two" 'three)
-; (null? x), (pair? x), (list? x): kinds
+; (null? x), (pair? x), (list? x): whether it is the empty list, a pair, a list, which is the empty one or a pair whose cdr is a list
 (list (null? '()) (pair? '()) (list? '(1 . 2)))
 ; (length l): how many elements
 (length '(a b c))
-; (append l ...): all behind each other
+; (append l ...): a list of the elements of all these lists, one list behind the other
 (append '(1 2) '(3) '(4 5))
 ; (reverse l): from the last on
 (reverse '(1 2 3))
@@ -177,7 +178,7 @@
 (list (assq 'b '((a . 1) (b . 2))) (assv 3 '((1 . 2))) (assoc "k" '(("k" . 5))))
 ; (map f l ...): `f` of all elements
 (map + '(1 2 3) '(10 20 30))
-; (for-each f l ...): the same for its effects
+; (for-each f l ...): `f` of all elements, from the first to the last, for its effects
 (for-each display '(1 2 3))
 ; append-map
 (append-map (lambda (x) (list x x)) '(1 2))
@@ -215,7 +216,7 @@
 (list (dict->list (dict-map (lambda (key value) (* 10 value)) (dict 'a 1 'b 2))) (dict-fold (lambda (key value sum) (+ value sum)) 0 (dict 'a 1 'b 2)))
 
 ;;; Characters and strings
-; (char? x), (string? x): kinds
+; (char? x), (string? x): whether it is a character, a string
 (list (char? #\a) (string? "a"))
 ; (char->integer c), (integer->char n): its number in Unicode, and back
 (list (char->integer #\A) (integer->char 955))
@@ -278,11 +279,11 @@
 ; values
 (values 1 2)
 ; call-with-error-handler
-(call-with-error-handler (lambda (message irritants) (list 'failed message)) (lambda () (error "no luck" 7)))
+(call-with-error-handler (lambda (message irritants) (list 'failed message irritants)) (lambda () (+ 1 (car '()))))
 ; report
 (report 'step 3 'of 10 'loss (list->tensor '(0.25)))
 ; clock
-(>= (- (clock) (clock)) -60)
+(let ((start (clock))) (>= (- (clock) start) 0))
 ; read-real
 (+ 1 (read-real))
 ;< 41
@@ -293,6 +294,7 @@
 (option 'epochs)
 ; assert, error
 (assert (= 1 1))
+(call-with-error-handler (lambda (message irritants) (cons message irritants)) (lambda () (error "no luck" 7 'today)))
 
 ;;; Files
 ; write-text, read-text, file-size
@@ -334,8 +336,15 @@
 (read-image "t.png")
 ; npy-array, idx-array, cifar-array, raw-array, safetensors-arrays, read-rows
 (write-npy "t.npy" (list->tensor '((1 2) (3 4) (5 6))))
+(npy-array "t.npy")
 (read-rows (npy-array "t.npy") '(2 0))
 (read-rows (raw-array "t.npy" 'u8) 1 5)
+(write-text "t.idx" (list->string (map integer->char '(0 0 8 1 0 0 0 3 65 66 67))))
+(read-rows (idx-array "t.idx") 1 2)
+(write-text "t.bin" (list->string (map integer->char (cons 7 (build-list 3072 (lambda (i) 65))))))
+(size (read-rows (cifar-array "t.bin") 0 1))
+(write-safetensors "t.safetensors" (list (cons "a" (ones '(2 3)))))
+(safetensors-arrays "t.safetensors")
 ; read-ahead
 (write-npy "t.npy" (list->tensor '((1 2) (3 4) (5 6))))
 (read-ahead (npy-array "t.npy") '(0 1))
@@ -381,7 +390,9 @@
 (checkpoint-*j (lambda (x) (let loop ((i 0) (x x)) (if (= i 1000) x (loop (+ i 1) (* 3.2 x (- 1 x)))))) .5 1)
 ; *j-update, checkpoint-*j-update, *j-update!, checkpoint-*j-update!: a step of training
 (define (descent p cotangent state) (cons (- p (* .1 cotangent)) state))
-(checkpoint-*j-update (lambda (p) (expt (- (car p) 3) 2)) (list 1. 2.) 1 descent 0)
+(define (loss p) (expt (- (car p) 3) 2))
+(checkpoint-*j-update loss (list 1. 2.) 1 descent 0)
+(list (*j-update loss (list 1. 2.) 1 descent 0) (*j-update! loss (list 1. 2.) 1 descent 0) (checkpoint-*j-update! loss (list 1. 2.) 1 descent 0))
 ; gradient
 (gradient (lambda (p) (* (car p) (cadr p))) (list 2 5))
 ; jacobian
@@ -688,7 +699,7 @@
 (parameters-norm (list 3. (list->tensor '(0 4))))
 ; parameters->list, parameters-count, list->parameters
 (define p (list (ones '(2 2)) '(5. 6.)))
-(list (parameters-count p) (length (parameters->list p)) (list->parameters '(1 2 3) '(a-number-here . (0 0 (0)))))
+(list (parameters-count p) (length (parameters->list p)) (list->parameters '(1 2 3) '(a-name . (0 0 (0)))))
 ; parameters->tensor, tensor->parameters
 (define p (list (ones '(2)) (cons 5. 6.)))
 (parameters->tensor p)
@@ -752,7 +763,10 @@
 (layer-train network (layer-parameters network) (layer-statistics network) (list->tensor '((1) (3))))
 (layer-test network (layer-parameters network) (layer-statistics network) (list->tensor '((1) (3))))
 ; linear-layer, layer-norm-layer, batch-norm-layer, dropout-layer
-(layer-test (dropout-layer .5) '() '() (ones '(3)))
+(map (lambda (layer) (layer-test layer (layer-parameters layer) (layer-statistics layer) (list->tensor '((1 3)))))
+     (list (layer-norm-layer 2) (batch-norm-layer 2) (dropout-layer .5)))
+(define layer (linear-layer 2 5))
+(size (layer-test layer (layer-parameters layer) (layer-statistics layer) (list->tensor '((1 3)))))
 ; convolution-layer, plain-convolution-layer, transpose-convolution-layer
 (map (lambda (layer) (parameters-count (layer-parameters layer)))
      (list (convolution-layer 3 8 '(3 3)) (plain-convolution-layer 3 8 '(3 3) 1 1) (transpose-convolution-layer 3 8 '(2 2) 2)))
@@ -812,9 +826,9 @@
 ; weighted-sum, weighted-square-sum
 (weighted-sum (list->tensor '(1 2)) (list->tensor '(10 20)) .5 .1)
 (weighted-square-sum (list->tensor '(1 2)) (list->tensor '(10 20)) .5 .1)
-; adam-update
+; (adam-update parameters mean squares cotangent mean-kept mean-new squares-kept squares-new kept rate root): a step of Adam in one pass over its operands
 (adam-update (list->tensor '(1 2)) 0 0 (list->tensor '(.5 -.5)) .9 .1 .999 .001 1 .1 1)
-; adam-step
+; (adam-step parameters mean squares kept rate root): the last part of a step of Adam, parameters from both means
 (adam-step (list->tensor '(1 2)) (list->tensor '(.5 -.5)) (list->tensor '(.25 1)) 1 .1 1)
 ; lion
 ((lion .1) 1. 5. 0)
@@ -835,6 +849,8 @@
 ; plot-lines, plot-scatter
 (plot-lines "a.svg" '((title "Squares") (x "n")) (cons "squares" '(0 1 4 9)) (cons "cubes" '(0 1 8 27)))
 (> (file-size "a.svg") 1000)
+(plot-scatter "b.svg" '((title "Points")) (cons "squares" '((0 . 0) (1 . 1) (2 . 4))))
+(> (file-size "b.svg") 1000)
 ; plot-histogram
 (plot-histogram "a.svg" '((title "Normal")) (randn '(1000)) 20)
 (> (file-size "a.svg") 1000)

@@ -27,7 +27,7 @@ void infer_update(const Call& call, ResultTypes& results) {
   results[0].dtype = floating_of(type ? promoted_with_number(*type, exact) : DType::f32);
 }
 
-// --- formulas. A number stands on the right, as two numbers make no tensor.
+// --- formulas. The operators take a tensor and a number, never two numbers, so a number is always the right operand.
 
 // A tensor in a formula.
 struct Made {

@@ -24,8 +24,11 @@ class Documents(unittest.TestCase):
 
     @staticmethod
     def anchors(page):
-        """As GitHub makes them of headings."""
-        return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^#+ (.*)$", page, re.MULTILINE)}
+        """As GitHub makes them of headings: the second of two alike has a number."""
+        found = []
+        for heading in re.findall(r"^#+ (.*)$", page, re.MULTILINE):
+            found.append(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-"))
+        return {anchor + (f"-{found[:i].count(anchor)}" if anchor in found[:i] else "") for i, anchor in enumerate(found)}
 
     def test_links_lead_somewhere(self):
         self.assertGreaterEqual(len(self.pages()), 14)

@@ -63,8 +63,8 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
 
-  int open_report(const std::string& path) const;
-  bool write_report(int descriptor, const std::string& path, std::string_view text);
+  int open_target(const std::string& path) const;
+  bool write_target(int descriptor, const std::string& path, std::string_view text);
   void look_at_target(const std::string& path, bool may_be_pipe = true);
   void make_folder(const std::string& path) const;
   std::string work_message() const;
@@ -112,8 +112,8 @@ private:
 int Session::run() {
   try {
     if (!options_.verify_only) { // which leaves the files of earlier runs alone
-      stats_descriptor_ = open_report(options_.stats_file);
-      profile_descriptor_ = open_report(options_.profile_file);
+      stats_descriptor_ = open_target(options_.stats_file);
+      profile_descriptor_ = open_target(options_.profile_file);
     }
     look_at_target(options_.save);
     look_at_target(options_.explain_file);
@@ -136,7 +136,7 @@ int Session::run() {
 }
 
 // Early, so that a bad path is known before hours of work.
-int Session::open_report(const std::string& path) const {
+int Session::open_target(const std::string& path) const {
   if (path.empty()) return STDERR_FILENO;
   const int descriptor = open_to_write(path, O_TRUNC);
   if (descriptor < 0) throw Leave{kBadUsage, path + ": error: cannot be written: " + writing_fault(errno) + "\n"};
@@ -478,7 +478,7 @@ void Session::warn_of_unreached() {
 }
 
 // What --stats or --profile asked for, on standard error or in the file that was opened for it.
-bool Session::write_report(int descriptor, const std::string& path, std::string_view text) {
+bool Session::write_target(int descriptor, const std::string& path, std::string_view text) {
   if (!write_fully(descriptor, text.data(), text.size()) ||
       (!path.empty() && !(is_still_at(descriptor, path) && settle_and_close(descriptor)))) {
     const int why = errno;
@@ -491,7 +491,7 @@ bool Session::write_report(int descriptor, const std::string& path, std::string_
 bool Session::write_profile() {
   CairnBuffer text;
   if (cairn_vm_profile(vm_.get(), text.text()) == CAIRN_OK)
-    return write_report(profile_descriptor_, options_.profile_file, text.view());
+    return write_target(profile_descriptor_, options_.profile_file, text.view());
   complain("vmrun: error: there is no memory for the profile\n");
   return false;
 }
@@ -500,7 +500,7 @@ bool Session::write_gradients() {
   const cairn_report form = ends_with(options_.explain_file, ".json") ? CAIRN_REPORT_JSON : CAIRN_REPORT_HTML;
   CairnBuffer text, error;
   if (cairn_vm_gradients(vm_.get(), form, text.text()) != CAIRN_OK) {
-    complain("vmrun: error: there is no memory for the report of --explain\n");
+    complain("vmrun: error: there is no memory for what --explain says\n");
     return false;
   }
   if (cairn_file_write(options_.explain_file.c_str(), text.view().data(), text.view().size(), error.text()) == CAIRN_OK)
@@ -521,7 +521,7 @@ bool Session::write_page(int code, std::string_view message) {
 bool Session::write_stats() {
   CairnBuffer json;
   if (cairn_vm_statistics(vm_.get(), json.text()) == CAIRN_OK)
-    return write_report(stats_descriptor_, options_.stats_file, std::string(json.view()) + "\n");
+    return write_target(stats_descriptor_, options_.stats_file, std::string(json.view()) + "\n");
   complain("vmrun: error: there is no memory for the counters\n");
   return false;
 }

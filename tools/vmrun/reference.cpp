@@ -9,7 +9,7 @@ namespace cairn::tools {
 namespace {
 
 struct Entry {
-  std::string_view names; // with a blank on either side
+  std::string_view names; // with a blank between each two
   std::string_view text;
 };
 

@@ -1,4 +1,4 @@
-// Reports as JSON, written by hand as the counters of --stats are: numbers are exact, and nothing is looked up.
+// Explanations as JSON, written by hand as the counters of --stats are: numbers are exact, and nothing is looked up.
 #include "vm/explain/forms.h"
 #include "vm/text/utf8.h"
 

@@ -1,4 +1,4 @@
-// Reports as text for a terminal, and the numbers and sentences that pages have too.
+// Explanations as text for a terminal, and the numbers and sentences that pages have too.
 #include "vm/explain/forms.h"
 
 #include <fmt/format.h>

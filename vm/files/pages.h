@@ -20,10 +20,10 @@ public:
   explicit PageWalk(std::uint64_t file_bytes) : size_(file_bytes) {}
 
   // Bytes from a place on, which the file has. A source has these:
-  //   void goes_on();                                                   // before each of the others but `part`; may throw
-  //   void pages(std::uint64_t first, std::span<std::byte> to);         // wanted as a whole: they go to where they stay
-  //   void hold(std::uint64_t page, std::size_t size, std::size_t more); // a page, to be kept; so many of its bytes are not
-  //   wanted void part(std::span<std::byte> to, std::size_t from);             // of the page that is kept
+  //   void goes_on();                                                    // before each of the others but `part`; may throw
+  //   void pages(std::uint64_t first, std::span<std::byte> to);          // wanted as a whole: they go to where they stay
+  //   void hold(std::uint64_t page, std::size_t size, std::size_t more); // a page, to be kept; `more` of it is not wanted
+  //   void part(std::span<std::byte> to, std::size_t from);              // of the page that is kept
   template <class Source> void read(Source& source, std::uint64_t from, std::span<std::byte> to) {
     while (!to.empty()) {
       source.goes_on();

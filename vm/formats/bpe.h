@@ -55,11 +55,11 @@ struct BpeFiles {
 };
 // How much memory they take while they are read.
 constexpr std::uint64_t bpe_memory(std::uint64_t bytes_of_files) { return 64 * bytes_of_files + (std::uint64_t{1} << 20); }
-// FormatError, of the first file or the second.
 struct BpeVocabulary {
   // The bytes of each token by number.
   std::vector<std::string> tokens;
 };
+// Both throw FormatError, of the first file or the second.
 BpeVocabulary parse_vocabulary(std::string_view json);
 BpeFiles parse_merges(std::string_view text, const BpeVocabulary& vocabulary);
 
