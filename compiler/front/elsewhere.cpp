@@ -35,9 +35,21 @@ constexpr std::string_view kType =
 constexpr std::string_view kJoin = "write (concat-tensors tensors axis); lists have 'append', strings 'string-append'";
 constexpr std::string_view kConstant =
     "derivatives are taken of x in (gradient f x) and of nothing else; (stop-gradient x) is x as a constant";
+constexpr std::string_view kFrozen = "every number in the structure of parameters is trained: leave what is frozen out of it, "
+                                     "(*j-update! f p 1 rule state) with an f of the others alone";
 constexpr std::string_view kJacobian =
     "write (jacobian f x), which takes forward mode where x has fewer numbers than the value, else reverse mode";
 constexpr std::string_view kRules = "write 'define-derivative', whose clauses are value, forward and reverse";
+constexpr std::string_view kChecked = "write (check-gradient f x), which compares the gradient with differences";
+constexpr std::string_view kPadded =
+    "there are no packed sequences: (unroll lstm p x 0) goes through all steps; the last one of each row, with n "
+    "steps in row b, is (index-points (car outs) (arange b 'i64) (- n 1)) of outs, unroll's value";
+constexpr std::string_view kEigen =
+    "there is none; solve, cholesky and determinant are there, and the largest eigenvalue is found by multiplying a "
+    "vector by the matrix again and again";
+constexpr std::string_view kFourier = "there is none; of short signals it is a product with the matrices of cosines and sines";
+constexpr std::string_view kGamma =
+    "there is none; of large x it is near (+ (* (- x .5) (log x)) (- x) .9189385332046727 (/ 1 (* 12 x)))";
 constexpr std::string_view kClock = "write (clock), seconds; (primops f x) counts steps";
 constexpr std::string_view kKeys = "a key is an integer: write (split-key key n), (rand sizes #f #f key) or (random-real key)";
 constexpr std::string_view kCopies = "values do not change, so a copy is of no use; pass the value itself";
@@ -196,9 +208,17 @@ constexpr Elsewhere kNames[] = {
     {"custom_jvp", kRules},
     {"custom_gradient", kRules},
     {"defvjp", kRules},
+    {"save_for_backward", kRules},
     {"detach", kConstant},
     {"requires_grad", kConstant},
+    {"requires_grad_", kFrozen},
+    {"freeze", kFrozen},
     {"no_grad", kConstant},
+    {"inference_mode", kConstant},
+    {"Function", kRules},
+    {"gradcheck", kChecked},
+    {"check_grads", kChecked},
+    {"check_grad", kChecked},
     {"jit", "every program is compiled; call the procedure itself"},
     {"vmap", "operators work on tensors with further axes in front; lists have 'map', vectors 'vector-map'"},
     {"pmap", "operators work on tensors with further axes in front; lists have 'map', vectors 'vector-map'"},
@@ -281,6 +301,7 @@ constexpr Elsewhere kNames[] = {
     {"normal_like", "write (randn (size t))"},
     {"allclose", "write (< (max-value (abs (- a b))) tolerance)"},
     {"isnan", "write (not-equal t t)"},
+    {"nan_to_num", "write (where (= t t) t 0), which has 0 where t has a NaN"},
     {"cumprod", "write (exp (cumsum (log t) axis)) of positive numbers"},
     {"expand", "write (expand-tensor t sizes)"},
     {"broadcast_to", "write (expand-tensor t sizes)"},
@@ -293,14 +314,27 @@ constexpr Elsewhere kNames[] = {
     {"add", "write (+ a b)"},
     {"sub", "write (- a b)"},
     {"det", "write (determinant m)"},
+    {"logdet", "write (log (determinant m)), or (* 2 (sumall (log (diag (cholesky m))))) of a symmetric positive definite m"},
+    {"slogdet", "write (determinant m), and (log (abs (determinant m)))"},
+    {"fft", kFourier},
+    {"rfft", kFourier},
+    {"ifft", kFourier},
+    {"irfft", kFourier},
+    {"eig", kEigen},
+    {"eigh", kEigen},
+    {"eigvalsh", kEigen},
+    {"qr", "there is none; (orthogonal rows columns) draws an orthonormal matrix, (cholesky (matmul (transpose m) m)) is R up to "
+           "signs, transposed"},
+    {"lgamma", kGamma},
+    {"gammaln", kGamma},
     {"inv", "write (solve m b), which needs no inverse"},
     {"inverse", "write (solve m b), which needs no inverse"},
     {"amax", "write (max-over t axes)"},
     {"amin", "write (min-over t axes)"},
     {"maximum", "write (max a b)"},
     {"minimum", "write (min a b)"},
-    {"var", "write (variance t axes)"},
-    {"std", "write (sqrt (variance t axes))"},
+    {"var", "write (variance t axes), divided by n; (variance t axes #f 1) divides by n - 1, as torch.var does"},
+    {"std", "write (sqrt (variance t axes)), divided by n; (sqrt (variance t axes #f 1)) divides by n - 1, as torch.std does"},
     {"average", "write (mean t axes)"},
     {"clip", "write (max low (min high x))"},
     {"clamp", "write (max low (min high x))"},
@@ -316,7 +350,7 @@ constexpr Elsewhere kNames[] = {
     {"savetxt", "write (write-csv path matrix)"},
     {"savez", "write (write-npz path tensors), of pairs of a name and a tensor"},
     {"DataFrame", "write (read-csv path): the pair of the names and a matrix; (read-table path) has columns of text, too"},
-    {"read_table", "write (read-table path separator type): the pair of the names and a list of columns"},
+    {"read_table", "write (read-table path separator type), or (read-table path): the pair of the names and a list of columns"},
     {"genfromtxt", "write (read-table path), or (read-csv path) of numbers alone"},
     {"LabelEncoder", "write (text-classes texts): the pair of the classes and a tensor of indices"},
     {"factorize", "write (text-classes texts): the pair of the classes and a tensor of indices"},
@@ -337,7 +371,7 @@ constexpr Elsewhere kNames[] = {
                "outputs window)"},
     {"Dropout", "write (dropout t probability), or (dropout-layer probability)"},
     {"Embedding", "write (embedding weights indices)"},
-    {"to_csv", "write (write-csv path matrix names)"},
+    {"to_csv", "write (write-table path names columns), or (write-csv path matrix names) of a matrix"},
     {"listdir", "write (list-folder path)"},
     {"glob", "write (list-folder path)"},
     {"directory-list", "write (list-folder path)"},
@@ -399,6 +433,8 @@ constexpr Elsewhere kNames[] = {
     {"GroupNorm", "write (group-norm groups p x), with p from (new-group-norm channels)"},
     {"normalize", "write (/ t (norm t)), or (normalize-channels t means deviations) of pictures"},
     {"LSTM", "write (unroll lstm p x 0), with p from (new-lstm inputs width)"},
+    {"pack_padded_sequence", kPadded},
+    {"pad_packed_sequence", kPadded},
     {"GRU", "write (unroll gru p x 0), with p from (new-gru inputs width)"},
     {"RNN", "write (unroll rnn p x 0), with p from (new-rnn inputs width)"},
     {"MaxPool2d", "write (max-pool t sizes)"},

@@ -1,6 +1,6 @@
 ; Layers that look along a sequence, [batch, steps, width]. `causal`, #f if it is left out, is #t where no step may see those behind it.
 ; `mask`, #f if it is left out, is stretched to the scores, [..., rows of q, rows of k]: one of u8 is not 0 where a row of q sees that of k,
-; one of a floating type is added to the scores.
+; one of a floating type is added to the scores. Two axes are [rows of q, rows of k], never [batch, rows of k].
 
 ; Each row of q, by how well it goes with the rows of k, a mean of the rows of v; axes in front are a batch.
 (define (dot-product-attention q k v . l)
@@ -15,12 +15,23 @@
 ; A row that sees nothing is a mean of nothing: zeros.
 (define (%masked-softmax scores mask)
   (let* ((type (tensor-type mask))
+         (checked (%check-mask (size mask) (size scores)))
          (seen
           (cond ((eq? type 'u8) (where mask scores -inf.0))
                 ((memq type '(f32 f64 bf16)) (+ scores mask))
                 (else (error "dot-product-attention: expected a mask of u8, as comparisons give, or of a floating type, got one of" type))))
          (some (max-over (not-equal seen -inf.0) -1 #t)))
     (where some (softmax (where some seen 0)) 0)))
+
+; A mask of padding, [batch, rows of k], has no axis for rows of q, nor one for heads.
+(define (%check-mask mask scores)
+  (if (not (%stretches? (reverse mask) (reverse scores)))
+      (error (format "dot-product-attention: a mask of sizes ~a cannot be stretched to those of the scores, ~a, [..., rows of q, rows of k]~a" mask scores
+                     (if (if (= (length mask) 2) (equal? mask (list (car scores) (car (last-pair scores)))) #f)
+                         (format "; one of [batch, rows of k] goes with them as ~a" (if (= (length scores) 3) "(unsqueeze mask 1)" "(unsqueeze (unsqueeze mask 1) 1)"))
+                         "")))))
+(define (%stretches? a b)
+  (cond ((null? a) #t) ((null? b) #f) ((if (= (car a) 1) #t (= (car a) (car b))) (%stretches? (cdr a) (cdr b))) (else #f)))
 
 ; Optional operands, and for those that are left out at the end what stands in `all`.
 (define (%options name l all)
@@ -49,7 +60,7 @@
 (define (%sequence-sizes heads x)
   (let ((sizes (size x)))
     (if (= (length sizes) 3)
-        (if (= (remainder (caddr sizes) heads) 0)
+        (if (if (> heads 0) (= (remainder (caddr sizes) heads) 0) #f)
             sizes
             (error "attention: expected a width that is a multiple of the number of heads, got width and heads" (caddr sizes) heads))
         (error "attention: expected a sequence [batch, steps, width], got sizes" sizes))))

@@ -117,8 +117,14 @@
 (define (dict-ref d key . default)
   (let ((found (%dict-find (%the-dict "dict-ref" d) key)))
     (cond (found (%value found))
-          ((null? default) (error "dict-ref: there is no key" key))
+          ((null? default) (%no-key "dict-ref" d key))
           (else (%only "dict-ref" default)))))
+; A misspelt key is seen beside those that there are, ten at most.
+(define (%no-key who d key)
+  (let* ((keys (dict-keys d)) (count (length keys)))
+    (error (format "~a: there is no key ~s; ~a" who key
+                   (if (> count 10) (format "the first of the ~a keys are" count) "the keys are"))
+           (if (> count 10) (list-head keys 10) keys))))
 (define (dict-update d key f default)
   (let ((found (%dict-find (%the-dict "dict-update" d) key))) (%dict-set d key (f (if found (%value found) default)))))
 

@@ -121,107 +121,6 @@
 (define (hessian-vector f x v)
   (cdr (j* (lambda (x) (gradient f x)) x v)))
 
-; Compares the gradient with central differences, one number of x or element of its tensors after the other, and says what it found. #t if
-; there are any and all agree. Tensors are taken as f64: differences of other types say little.
-(define (check-gradient f x)
-  (let* ((x (%with-flonums x))
-         (f (lambda (x) (%as-number (f x))))
-         (value+gradient (checkpoint-*j f x 1))
-         (scale (max 1. (abs (car value+gradient))))
-         (checks (%checks f x (cdr value+gradient) (lambda (x) x) '()))
-         (reverse (%report-checks checks scale 0 0 0.)))
-    (if (%forward-agrees? f x scale) reverse #f)))
-
-; Forward mode in one direction, which is not the same for numbers that are not. A procedure of the host may have no forward rule.
-(define (%forward-agrees? f x scale)
-  (let* ((h 6e-6)
-         (difference (/ (- (f (%moved x h)) (f (%moved x (- h)))) (* 2 h)))
-         (derivative (call-with-error-handler (lambda (message irritants) difference) (lambda () (cdr (j* f x (%direction x)))))))
-    (if (<= (abs (- derivative difference)) (* 1e-4 (max scale (abs derivative) (abs difference))))
-        #t
-        (begin
-          (display (format "check-gradient: in forward mode the derivative in one direction is ~a, the difference ~a~%" derivative difference))
-          #f))))
-(define (%direction x) (%map-differentiable %weight (lambda (x) 0) x))
-(define (%moved x h) (%map-differentiable (lambda (x) (+ x (* h (%weight x)))) (lambda (x) x) x))
-(define (%weight x) (+ 1 (* .5 (sin (* 40 x)))))
-(define (%map-differentiable f otherwise x)
-  (cond ((number? x) (f x))
-        ((pair? x) (cons (%map-differentiable f otherwise (car x)) (%map-differentiable f otherwise (cdr x))))
-        ((vector? x) (vector-map (lambda (e) (%map-differentiable f otherwise e)) x))
-        ((and (tensor? x) (%has-derivative? x)) (f x))
-        (else (otherwise x))))
-
-(define (%as-number y) (if (tensor? y) (tensor->number y) y))
-
-(define (%with-flonums x)
-  (cond ((number? x) (exact->inexact x))
-        ((pair? x) (cons (%with-flonums (car x)) (%with-flonums (cdr x))))
-        ((vector? x) (vector-map %with-flonums x))
-        ((and (tensor? x) (%has-derivative? x)) (cast x 'f64))
-        ((or (procedure? x) (capsule? x)) (error "check-gradient: what this holds cannot be changed one number after the other:" x))
-        (else x)))
-
-; One entry (derivative . difference) for each number in x, in front of `rest`. (put part) is the whole argument of f with this part replaced.
-; A gradient of 0 stands for a part that does not matter, whatever its shape.
-(define (%checks f x g put rest)
-  (cond ((number? x) (cons (cons g (%difference f x put)) rest))
-        ((pair? x)
-         (%checks f (car x) (if (pair? g) (car g) 0) (lambda (a) (put (cons a (cdr x))))
-                  (%checks f (cdr x) (if (pair? g) (cdr g) 0) (lambda (d) (put (cons (car x) d))) rest)))
-        ((vector? x)
-         (let %checks/loop ((i 0))
-           (if (= i (vector-length x))
-               rest
-               (%checks f (vector-ref x i) (if (vector? g) (vector-ref g i) 0) (lambda (e) (put (vector-update x i e))) (%checks/loop (+ i 1))))))
-        ((and (tensor? x) (%has-derivative? x))
-         (let ((g (if (tensor? g) (%elements g) #f)))
-           (let %checks/loop ((i 0) (l (%elements x)) (g g))
-             (if (null? l)
-                 rest
-                 (cons (cons (if g (car g) 0) (%difference f (car l) (lambda (e) (put (+ x (* (- e (car l)) (%one-at i x)))))))
-                       (%checks/loop (+ i 1) (cdr l) (if g (cdr g) #f)))))))
-        (else rest)))
-
-; In row-major order.
-(define (%elements t) (tensor->list (view t (list (apply * (size t))))))
-
-; The width is near the cube root of the precision, where rounding and truncation are about equal.
-(define (%difference f x put)
-  (let* ((h (* 6e-6 (max 1. (abs x))))
-         (above (+ x h))
-         (below (- x h)))
-    (/ (- (f (put above)) (f (put below))) (- above below))))
-
-(define (%report-checks checks scale count wrong worst)
-  (if (null? checks)
-      (begin
-        (display "check-gradient: ")
-        (if (= count 0)
-            (display "there is no number to check")
-            (begin
-              (display (- count wrong))
-              (display " of ")
-              (display count)
-              (display " derivatives agree with differences, largest error ")
-              (display worst)))
-        (newline)
-        (if (= count 0) #f (= wrong 0)))
-      (let* ((derivative (car (car checks)))
-             (difference (cdr (car checks)))
-             (error (/ (abs (- derivative difference)) (max scale (abs derivative) (abs difference))))
-             (agrees? (<= error 1e-5)))
-        (if (not agrees?)
-            (begin
-              (display "check-gradient: number ")
-              (display (+ count 1))
-              (display ": derivative ")
-              (display derivative)
-              (display ", difference ")
-              (display difference)
-              (newline)))
-        (%report-checks (cdr checks) scale (+ count 1) (if agrees? wrong (+ wrong 1)) (if (> error worst) error worst)))))
-
 ; Each leaf of x replaced as soon as its cotangent is complete. Where a derivative of all this is taken, by way of all cotangents together.
 (define (*j-update f x c rule state) (%*j-update f x c (%rule "*j-update" rule) state %by-all-cotangents))
 (define (checkpoint-*j-update f x c rule state) (%checkpoint-*j-update f x c (%rule "checkpoint-*j-update" rule) state %checkpoint-by-all-cotangents))
@@ -240,6 +139,8 @@
   (define (part of pick) (if (eqv? of 0) 0 (pick of)))
   (define (state-part pick) (if stateful (part state pick) '()))
   (cond ((or (number? x) (and (tensor? x) (%has-derivative? x)))
+         (if (if (tensor? x) (if (tensor? g) (not (equal? (size x) (size g))) #f) #f)
+             (error "an update: the sizes of a parameter and of its gradient differ:" (size x) (size g)))
          (let ((leaf+state (rule (if (tensor? x) x (exact->inexact x)) g state)))
            (if stateful leaf+state (%without-state leaf+state))))
         ((pair? x)

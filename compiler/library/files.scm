@@ -100,7 +100,11 @@
                                      "; load it with the sizes in the file and (transpose t) what was loaded:"
                                      ":"))
                   sizes (size t)))
-          ((tensor? x) (if (eqv? (tensor-type x) (tensor-type t)) t (cast t (tensor-type x))))
+          ((tensor? x)
+           (let ((loaded (if (eqv? (tensor-type x) (tensor-type t)) t (cast t (tensor-type x)))))
+             (if (if (memq (tensor-type x) '(u8 i8 i16 i32 i64)) (not (equal? (cast loaded (tensor-type t)) t)) #f)
+                 (error (string-append "load-parameters: " path ": the parameter " name " has a type that does not hold the numbers in the file:") (tensor-type x) (tensor-type t)))
+             loaded))
           ((exact? x) (tensor->number t))
           (else (exact->inexact (tensor->number t))))))
 

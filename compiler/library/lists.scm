@@ -28,7 +28,10 @@
   (if (= k 0) '() (cons (car l) (list-head (cdr l) (- k 1)))))
 
 (define (list-ref l k)
-  (if (= k 0) (car l) (list-ref (cdr l) (- k 1))))
+  (let %list-ref/loop ((rest l) (i k))
+    (if (null? rest)
+        (%error (list "list-ref: expected an index below the length of the list; index and length are" k (length l)))
+        (if (= i 0) (car rest) (%list-ref/loop (cdr rest) (- i 1))))))
 
 (define (list-copy l)
   (if (pair? l) (cons (car l) (list-copy (cdr l))) l))

@@ -33,7 +33,7 @@
 ; epoch to epoch.
 (define (loader-shard l i shards)
   (let (((list name count source f batch seed whole first step) (%loader "loader-shard" l)))
-    (if (if (<= 0 i) (< i shards) #f)
+    (if (if (integer? i) (if (integer? shards) (if (<= 0 i) (< i shards) #f) #f) #f)
         (list name count source f batch seed whole (+ first (* i step)) (* step shards))
         (error "loader-shard: expected the number of a shard below that of all, got" i shards))))
 
@@ -122,7 +122,9 @@
 
 ; A source: the examples of another one that have these numbers, in this order; so a set is split into what is trained on and what is held out.
 (define (subset source indices)
-  (let ((n (%count-examples source)) (indices (if (tensor? indices) (cast indices 'i64) (list->tensor indices 'i64))))
+  (let* ((n (%count-examples source))
+         (given (if (tensor? indices) indices (list->tensor indices 'f64)))
+         (indices (cast (if (memq (tensor-type given) '(f16 bf16 f32 f64)) (where (= given (floor given)) given -1) given) 'i64)))
     (cond ((not (= (length (size indices)) 1)) (error "subset: expected a list or a vector of indices, got" indices))
           ((if (= (car (size indices)) 0) #t (if (<= 0 (tensor->number (min-over indices))) (< (tensor->number (max-over indices)) n) #f)) (cons* 'subset source indices))
           (else (error "subset: expected indices from 0 on, below the number of examples, which is" n indices)))))
@@ -170,6 +172,7 @@
          (found (assq type '((u8 . 1) (i8 . 1) (i16 . 2) (u16 . 2) (f16 . 2) (bf16 . 2) (i32 . 4) (u32 . 4) (f32 . 4) (i64 . 8) (f64 . 8)
                              (i16-be . 2) (u16-be . 2) (f16-be . 2) (i32-be . 4) (u32-be . 4) (f32-be . 4) (i64-be . 8) (f64-be . 8)))))
     (cond ((not found) (error "raw-array: expected a type of elements in a file, got" type))
+          ((not (if (integer? from) (>= from 0) #f)) (error "raw-array: where it begins is a number of bytes, got" from))
           ((< bytes 0) (error (string-append "raw-array: " path ": has so many bytes, and none from there on:") (file-size path) from))
           ((not (= (remainder bytes (cdr found)) 0))
            (error (string-append "raw-array: " path ": its bytes are no multiple of those of an element:") bytes (cdr found)))
@@ -210,6 +213,8 @@
 ; Channels less their mean and divided by their deviation: lists, with a number for each.
 (define (normalize-channels t means deviations)
   (define (along l) (view (list->tensor l 'f32 (tensor-residence t)) (cons* 1 (length l) (map (lambda (n) 1) (cddr (size t))))))
+  (if (not (if (= (length means) (cadr (size t))) (= (length deviations) (cadr (size t))) #f))
+      (error "normalize-channels: expected a mean and a deviation for each channel, of which there are" (cadr (size t)) means deviations))
   (/ (- t (along means)) (along deviations)))
 
 ; From pictures as files have them, channels last, to what convolutions take, and back.

@@ -1,7 +1,16 @@
 ; Losses beside those that are operators (mean-squared-error, cross-entropy-loss and the two binary-cross-entropy), metrics, and what training
 ; loops look at. Losses are means, tensors without axes; metrics are numbers.
 
-(define (mean-absolute-error a b) (mean (abs (- a b))))
+; Elements that are compared one by one: tensors of other sizes would be stretched, silently.
+(define (%compared name a b)
+  (if (if (tensor? a) (if (tensor? b) (not (equal? (size a) (size b))) #f) #f)
+      (error (string-append name ": the two have different sizes:") (size a) (size b))))
+; Of logits [n, classes] a class for each row.
+(define (%checked-classes name logits classes)
+  (if (not (if (tensor? classes) (equal? (size classes) (list (car (size logits)))) #f))
+      (error (string-append name ": expected a tensor with a class for each row of the logits, whose sizes are") (size logits) classes)))
+
+(define (mean-absolute-error a b) (%compared "mean-absolute-error" a b) (mean (abs (- a b))))
 
 ; The mean over n of the cross entropy of logits [n, classes] at the indices [n], as cross-entropy-loss, with PyTorch's options as an association
 ; list: (ignore index) leaves rows of that class out, (weights w) weighs rows by their classes and divides by the sum of those weights,
@@ -12,13 +21,14 @@
                   (error "cross-entropy-loss-with: expected options (ignore index), (weights tensor) or (smoothing part), got" o)))
             options)
   (let* ((option (lambda (name otherwise) (let ((found (assq name options))) (if found (cadr found) otherwise))))
+         (checked (%checked-classes "cross-entropy-loss-with" logits classes))
          (ignored (option 'ignore #f))
          (kept (if ignored (not-equal classes ignored) #f))
          (classes (if ignored (where kept classes 0) classes))
          (weights (option 'weights #f))
+         (weights (if (list? weights) (list->tensor weights (tensor-type logits) (tensor-residence logits)) weights))
          (weights (cond ((not weights) #f)
-                        ((tensor? weights) (expand-tensor weights (size logits)))
-                        ((list? weights) (expand-tensor (list->tensor weights (tensor-type logits) (tensor-residence logits)) (size logits)))
+                        ((if (tensor? weights) (equal? (size weights) (cdr (size logits))) #f) (expand-tensor weights (size logits)))
                         (else (error "cross-entropy-loss-with: weights are a tensor or a list with a number for each class, got" weights))))
          (smoothing (option 'smoothing 0))
          (checked (if (if (number? smoothing) (if (>= smoothing 0) (<= smoothing 1) #f) #f)
@@ -35,25 +45,30 @@
 
 ; Half the square of a difference up to delta (1), and a line from there.
 (define (huber-loss a b . delta)
+  (%compared "huber-loss" a b)
   (let ((delta (if (null? delta) 1 (%only "huber-loss" delta))) (distance (abs (- a b))))
+    (if (not (if (number? delta) (> delta 0) #f)) (error "huber-loss: where the line begins is a number above 0, got" delta))
     (let ((near (* .5 (square distance))) (far (* delta (- distance (* .5 delta)))) (is-near (< distance delta)))
       (mean (if (boolean? is-near) (if is-near near far) (where is-near near far))))))
 
 ; How far scores are from being at least 1 on the side of the target, which is 1 or -1.
-(define (hinge-loss scores targets) (mean (max 0 (- 1 (* scores targets)))))
+(define (hinge-loss scores targets) (%compared "hinge-loss" scores targets) (mean (max 0 (- 1 (* scores targets)))))
 
 ; Of logits [n, classes] the mean over n of the divergence of softmax from the probabilities given, and of the entropy of both. No term comes
 ; from classes of probability 0.
 (define (soft-cross-entropy-loss logits probabilities)
-  (/ (- (sum (* probabilities (log-softmax logits)))) (car (size logits))))
+  (%compared "soft-cross-entropy-loss" logits probabilities)
+  (/ (- (sum (* probabilities (where (= probabilities 0) 0 (log-softmax logits))))) (car (size logits))))
 (define (kl-divergence logits probabilities)
-  (let ((logarithms (log (where (= probabilities 0) 1 probabilities))))
-    (/ (sum (* probabilities (- logarithms (log-softmax logits)))) (car (size logits)))))
+  (%compared "kl-divergence" logits probabilities)
+  (let* ((none (= probabilities 0)) (logarithms (log (where none 1 probabilities))))
+    (/ (sum (* probabilities (- logarithms (where none 0 (log-softmax logits))))) (car (size logits)))))
 
 ; --- metrics
 
 ; The part of logits [n, classes] whose largest is at the index given.
 (define (accuracy logits classes)
+  (%checked-classes "accuracy" logits classes)
   (tensor->number (mean (cast (= (argmax logits 1) classes) 'f64))))
 
 ; How often each class (row) was taken for each (column).
@@ -63,6 +78,7 @@
 
 ; The part of them whose index is among those of the k largest.
 (define (top-k-accuracy k logits classes)
+  (%checked-classes "top-k-accuracy" logits classes)
   (let (((list values indices) (top-k logits k)))
     (/ (sumall (= indices (unsqueeze classes 1))) (exact->inexact (car (size logits))))))
 
@@ -71,6 +87,7 @@
 
 ; The part of the variance of the targets that predictions explain.
 (define (r-squared predictions targets)
+  (%compared "r-squared" predictions targets)
   (- 1 (/ (sumall (square (- targets predictions))) (sumall (square (- targets (mean targets)))))))
 
 ; --- training loops

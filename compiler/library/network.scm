@@ -24,6 +24,7 @@
 ; Weights [outputs, inputs / groups, window ...] and shift of a convolution, and the layer, with what may follow in convolve: strides, padding,
 ; dilation and groups.
 (define (new-convolution inputs outputs window . groups)
+  (if (not (list? window)) (error "new-convolution: expected a window such as '(3 3), got" window))
   (let ((groups (if (null? groups) 1 (%only "new-convolution" groups))))
     (list (he-convolution (cons* outputs (quotient inputs groups) window)) (fill (list outputs) 0))))
 (define (convolution parameters x . l)

@@ -93,6 +93,7 @@
 
 ; A rule whose cotangents are first limited to [-most, most]. (The norm of the whole gradient does not exist while rules run.)
 (define (clip-by-value most rule)
+  (if (not (if (number? most) (>= most 0) #f)) (error "clip-by-value: the largest value is a number that is not negative, got" most))
   (let ((rule (%rule "clip-by-value" rule)))
     (lambda (leaf cotangent state) (rule leaf (max (- most) (min most cotangent)) state))))
 

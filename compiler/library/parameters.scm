@@ -13,10 +13,15 @@
         ((%leaf? p) (f seed p))
         (else seed)))
 
-; The norm of all leaves together. Norms of leaves are taken beside the largest, whose square could be too large a number.
+; The norm of all leaves together. Norms of leaves are taken beside the largest, whose square could be too large a number, and in f64, as that of
+; f32 could be.
 (define (parameters-norm p)
-  (let* ((norms (parameters-fold (lambda (l leaf) (cons (tensor->number (norm leaf)) l)) '() p)) (most (apply max 0 norms)))
+  (let* ((norms (parameters-fold (lambda (l leaf) (cons (%norm-of-leaf leaf) l)) '() p)) (most (apply max 0 norms)))
     (if (= most (* 2 most)) most (* most (sqrt (apply + (map (lambda (n) (square (/ n most))) norms)))))))
+
+(define (%norm-of-leaf leaf)
+  (let ((n (tensor->number (norm leaf))))
+    (if (if (tensor? leaf) (= n (* 2 n)) #f) (tensor->number (norm (cast leaf 'f64))) n)))
 
 (define (%leaf? p) (if (tensor? p) #t (number? p)))
 
@@ -91,8 +96,11 @@
 (define (glorot inputs outputs . l) (%glorot inputs outputs (list inputs outputs) l))
 (define (he inputs outputs . l) (%he inputs (list inputs outputs) l))
 (define (%glorot inputs outputs sizes l)
+  (%check-fan (+ inputs outputs) sizes)
   (* (sqrt (/ 6 (+ inputs outputs))) (- (* 2 (apply rand sizes l)) 1)))
-(define (%he inputs sizes l) (* (sqrt (/ 2 inputs)) (apply randn sizes l)))
+(define (%check-fan n sizes)
+  (if (not (> n 0)) (error "how many inputs and outputs a layer has are numbers above 0, got" sizes)))
+(define (%he inputs sizes l) (%check-fan inputs sizes) (* (sqrt (/ 2 inputs)) (apply randn sizes l)))
 
 ; The same of the weights of a convolution, [outputs, inputs / groups, sizes of the window ...], where each window counts.
 (define (glorot-convolution sizes . l)

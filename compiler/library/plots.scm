@@ -308,7 +308,7 @@
 (define (%escaped s)
   (apply string-append
     (map (lambda (c) (cond ((char=? c #\<) "&lt;") ((char=? c #\>) "&gt;") ((char=? c #\&) "&amp;") ((char=? c #\") "&quot;")
-                           ((< (char->integer c) 32) " ") (else (string c))))
+                           ((if (< (char->integer c) 32) #t (memv (char->integer c) '(#xfffe #xffff))) " ") (else (string c)))) ; XML has none of them
          (string->list s))))
 
 ; To a hundredth, as short as that may be: 12, 0.5, -3.25.

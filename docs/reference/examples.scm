@@ -320,6 +320,10 @@
 (define flowers (cdr (read-table "flowers.csv" #\;)))
 (cadr flowers)
 (text-classes (cadr flowers))
+(text-classes '("setosa" "virginica") '("virginica" "setosa" "versicolor"))
+; write-table
+(write-table "table.csv" '("length" "kind") (list (list->tensor '(5.1 6.3)) '("setosa" "virginica")))
+(read-text "table.csv")
 ; read-lines
 (write-text "t.txt" "one\ntwo\n")
 (read-lines "t.txt")

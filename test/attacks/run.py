@@ -30,7 +30,7 @@ TRIES = 3
 # Statuses of cairn.h.
 BAD_STATUSES = {9: "out of memory", 10: "a fault inside Cairn"}
 NEVER_RAN = {4: "its source does not compile", 5: "no sound module", 6: "no sound capsule", 7: "an argument that makes no sense", 8: "a file cannot be read"}
-OVER_BUDGET = 3
+ENDED, OVER_BUDGET = 0, 3
 
 Outcome = collections.namedtuple("Outcome", "code cpu resident output errors")
 
@@ -107,7 +107,7 @@ def latencies(attack, tools, most):
         faults.append(f"cancelled: {BAD_STATUSES[status]}")
     elif status in NEVER_RAN and table.BAD not in codes:
         faults.append(f"the host that cancels it never ran it: {NEVER_RAN[status]}")
-    elif not took and status != OVER_BUDGET and codes <= {table.OVER, table.STOPPED}:
+    elif not took and status not in (ENDED, OVER_BUDGET) and codes <= {table.OVER, table.STOPPED}:
         faults.append(f"the host never came to cancel it: it ended with status {status}")
     return [Latency.of(*map(int, line.split()), most) for line in took], faults
 

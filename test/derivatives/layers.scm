@@ -190,6 +190,23 @@
 (assert (near? (transformer 2 p x #t #f 'before) (transformer 2 p x #t)))
 (transformer 2 p x #f #f 'never)
 ; expect error: transformer: expected before or after, a symbol that says where it normalises, got never
+;;; case a-mask-of-padding
+(define p (new-transformer 4))
+(define x (randn '(2 5 4)))
+(define tokens (list->tensor '((3 1 2 0 0) (1 1 0 0 0)) 'i64))
+(define seen (unsqueeze (unsqueeze (not-equal tokens 0) 1) 1))
+; What is behind the end of a row does not matter to what stands before it.
+(define changed (where (unsqueeze (not-equal tokens 0) 2) x (randn '(2 5 4))))
+(define (shown x) (where (unsqueeze (not-equal tokens 0) 2) (transformer 2 p x #f seen) 0))
+(assert (< (max-value (abs (- (shown x) (shown changed)))) 1e-5))
+(transformer 2 p x #f (not-equal tokens 0))
+; expect error: a mask of sizes \(2 5\) cannot be stretched to those of the scores, \(2 2 5 5\).*; one of \[batch, rows of k\] goes with them as \(unsqueeze \(unsqueeze mask 1\) 1\)
+;;; case a-mask-of-padding-without-heads
+(dot-product-attention (zeros '(3 5 4)) (zeros '(3 6 4)) (zeros '(3 6 4)) #f (zeros '(3 6) 'u8))
+; expect error: cannot be stretched to those of the scores, \(3 5 6\).*as \(unsqueeze mask 1\)
+;;; case a-mask-of-other-sizes
+(dot-product-attention (zeros '(3 5 4)) (zeros '(3 6 4)) (zeros '(3 6 4)) #f (zeros '(7 1 6)))
+; expect error: a mask of sizes \(7 1 6\) cannot be stretched to those of the scores, \(3 5 6\), \[\.\.\., rows of q, rows of k\]\n|\]$
 ;;; case a-mask-of-integers
 (dot-product-attention (zeros '(2 2)) (zeros '(2 2)) (zeros '(2 2)) #f (zeros '(2 2) 'i64))
 ; expect error: dot-product-attention: expected a mask of u8, as comparisons give, or of a floating type, got one of i64

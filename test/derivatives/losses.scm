@@ -154,3 +154,29 @@
 ;;; case cross-entropy-with-too-much-smoothing
 (cross-entropy-loss-with '((smoothing 7)) (zeros '(1 2)) (list->tensor '(0) 'i64))
 ; expect error: cross-entropy-loss-with: smoothing is a number from 0 to 1, got 7
+;;; case sizes-that-differ
+(define (said f) (call-with-error-handler (lambda (message irritants) (display message) (newline)) f))
+(said (lambda () (accuracy (zeros '(2 3)) (zeros '(2 1) 'i64))))       ; expect: accuracy: expected a tensor with a class for each row of the logits, whose sizes are
+(said (lambda () (top-k-accuracy 2 (zeros '(2 3)) (zeros '(1) 'i64)))) ; expect: top-k-accuracy: expected a tensor with a class for each row of the logits, whose sizes are
+(said (lambda () (cross-entropy-loss-with '() (zeros '(2 3)) (zeros '(1) 'i64)))) ; expect: cross-entropy-loss-with: expected a tensor with a class for each row of the logits, whose sizes are
+(said (lambda () (cross-entropy-loss-with '((weights (1))) (zeros '(2 3)) (zeros '(2) 'i64)))) ; expect: cross-entropy-loss-with: weights are a tensor or a list with a number for each class, got
+(said (lambda () (r-squared (ones '(3)) (ones '(3 1)))))               ; expect: r-squared: the two have different sizes:
+(said (lambda () (huber-loss (ones '(3)) (ones '(3 1)))))              ; expect: huber-loss: the two have different sizes:
+(said (lambda () (huber-loss (ones '(3)) (ones '(3)) -1)))             ; expect: huber-loss: where the line begins is a number above 0, got
+(said (lambda () (mean-absolute-error (ones '(3)) (ones '(3 1)))))     ; expect: mean-absolute-error: the two have different sizes:
+(said (lambda () (hinge-loss (ones '(3)) (ones '(3 1)))))              ; expect: hinge-loss: the two have different sizes:
+(said (lambda () (kl-divergence (ones '(1 3)) (ones '(2 3)))))         ; expect: kl-divergence: the two have different sizes:
+(said (lambda () (soft-cross-entropy-loss (ones '(1 3)) (ones '(2 3))))) ; expect: soft-cross-entropy-loss: the two have different sizes:
+(said (lambda () (apply-rule (sgd .1) (list (ones '(2))) (list (ones '(3 1))) 0))) ; expect: an update: the sizes of a parameter and of its gradient differ:
+(said (lambda () (clip-by-value -1 (sgd .1))))                         ; expect: clip-by-value: the largest value is a number that is not negative, got
+(said (lambda () (subset (arange 4) '(.5 1.7 3))))                     ; expect: subset: expected indices from 0 on, below the number of examples, which is
+(said (lambda () (loader-shard (loader (arange 8) 2) .5 2)))           ; expect: loader-shard: expected the number of a shard below that of all, got
+(said (lambda () (normalize-channels (ones '(1 1 2 2)) '(.1 .2) '(1 1)))) ; expect: normalize-channels: expected a mean and a deviation for each channel, of which there are
+;;; case logits-under-a-mask
+; What a mask has put to minus infinity counts for nothing where its probability is 0, nor does its derivative.
+(define masked (list->tensor '((1 -inf.0 3)) 'f64))
+(define none (list->tensor '((1 0 0)) 'f64))
+(assert (< (abs (- (tensor->number (soft-cross-entropy-loss masked none)) (log (+ 1 (exp 2.))))) 1e-12))
+(assert (< (abs (- (tensor->number (kl-divergence masked none)) (log (+ 1 (exp 2.))))) 1e-12))
+(assert (= 0 (tensor->number (index (gradient (lambda (x) (soft-cross-entropy-loss x none)) masked) 0 1))))
+(assert (< (abs (- (parameters-norm (list->tensor '(3e38 3e38))) (* 3e38 (sqrt 2)))) 1e32))

@@ -17,6 +17,13 @@
 (show (differing sum-squares (map (lambda (i) (sin i)) (iota 60)) 1.5))             ; expect: ()
 (define (sums-of-sums l) (map (lambda (a) (fold-left (lambda (s b) (+ s (* a (sin b)))) 0 l)) l))
 (show (differing sums-of-sums (map (lambda (i) (cos i)) (iota 9)) (map (lambda (i) (+ i .1)) (iota 9)))) ; expect: ()
+; Symbols that nobody else has: a replay makes them where its first run found them, or the other way round, as snapshots have it.
+(define (symbolic p)
+  (let loop ((i 0) (p p) (s 0.)) (if (= i 60) s (loop (+ i 1) (tanh (* p 1.01)) (begin (string->symbol "zork") (+ s (sumall (square p))))))))
+(show (differing symbolic (fill '(2 4) .7 'f64) 1))                                 ; expect: ()
+(define (by-name l)
+  (let loop ((i 0) (l l) (d (dict))) (if (= i 40) (apply + (map cdr (dict->list d))) (loop (+ i 1) (map sin l) (dict-set d (string->symbol (number->string (remainder i 7))) (car l))))))
+(show (differing by-name '(.3 .7) 1))                                               ; expect: ()
 (define (reversals l) (let loop ((i 0) (l l)) (if (= i 12) (car l) (loop (+ i 1) (reverse (map (lambda (x) (* 1.1 (sin x))) l))))))
 (show (differing reversals '(.1 .2 .3 .4) 1))                                       ; expect: ()
 (define (tree-sum t) (cond ((null? t) 0) ((pair? t) (+ (tree-sum (car t)) (* 1.5 (tree-sum (cdr t))))) (else (sin t))))

@@ -61,6 +61,41 @@
 (refused? (lambda (x) (sumall (floor (* 1e7 x)))) t)
 (refused? (lambda (x) (sumall (* 3 (floor (* 1e7 (car x)))))) (list t 1 2))
 (refused? (lambda (x) (sumall (floor (* 1e7 (vector-ref x 1))))) (vector 1 t))
+;;; case checks-of-large-and-small-values
+; expect any output
+; What is wrong is found whatever the size of f, and what is right is not called wrong.
+(define-derivative (right x) (value (* x x x)) (forward (y dx) (* 3 x x dx)) (reverse (y c) (list (* 3 c x x))))
+(define-derivative (wrong x) (value (* x x x)) (forward (y dx) (* 3 x x dx)) (reverse (y c) (list (* 2 c x x))))
+(define-derivative (wrong-forward x) (value (* x x x)) (forward (y dx) (* 2 x x dx)) (reverse (y c) (list (* 3 c x x))))
+(define-derivative (dead x) (value (tanh x)) (reverse (y c) (list (* 0 c))))
+(define (judged f x)
+  (let ((verdicts (map (lambda (g) (check-gradient (f g) x)) (list right wrong wrong-forward))))
+    (if (not (equal? verdicts '(#t #f #f))) (error "judged wrongly" verdicts x))))
+(for-each (lambda (k) (judged (lambda (g) (lambda (x) (+ k (g x)))) 1.)) '(0 1e3 1e5 -1e6 1e9 1e12))
+(for-each (lambda (k) (judged (lambda (g) (lambda (x) (* k (sumall (g x))))) (list->tensor '(.1 1 5 40)))) '(1 1e-6 1e-20 1e20))
+(judged (lambda (g) (lambda ((list a b)) (+ (g a) (* 1000 b)))) '(1. 100.))
+(judged (lambda (g) (lambda (x) (sumall (g x)))) (list->tensor '(.1 1 5 400)))
+; Rounded to f32 where nothing says so.
+(define data (list->tensor '(.3 -1.7 2.9)))
+(judged (lambda (g) (lambda (x) (sumall (square (* data (g x)))))) .7)
+(judged (lambda (g) (lambda (x) (sum (cast (g x) 'f32)))) (list->tensor '(1 2)))
+(for-each (lambda (f) (if (check-gradient f .5) (error "zero agrees" f)))
+          (list (lambda (x) (+ 5e6 (* 10 (dead x)))) (lambda (x) (* 1e-6 (dead x))) (lambda (x) (sumall (square (- (* 300 data) (dead x)))))))
+; Where f bends within the first step, a narrower one tells.
+(for-each (lambda (f x) (if (not (check-gradient f x)) (error "it does not agree" x)))
+          (list (lambda (x) (let loop ((i 0) (y x)) (if (= i 20) y (loop (+ i 1) (* 4 y (- 1 y)))))) abs log (lambda (x) (/ 1 x)) sqrt floor (lambda (x) (sin (* 1000 x))) (lambda (x) 1))
+          '(.3 1e-6 1e-5 1e-3 1e-9 3.5 1. 2.))
+;;; case checks-that-rounding-forbids
+(define-derivative (wrong x) (value (* x x x)) (reverse (y c) (list (* 2 c x x))))
+(show (check-gradient (lambda (x) (+ 1e16 (wrong x))) 1.))
+; expect: check-gradient: number 1: derivative 2.0 cannot be told from rounding: the difference is 5.555555555555557, uncertain by 15.111111111111116
+; expect: check-gradient: 0 of 1 derivatives agree with differences, largest error 0.0
+; expect: check-gradient: in forward mode the derivative in one direction, 2.745113160479349, cannot be told from rounding: the difference is 5.555555555555555, uncertain by 12.33333333333334
+; expect: #f
+;;; case checks-of-derivatives-beside-much-larger-ones
+(show (check-gradient (lambda ((list a b)) (+ (* 1e-16 a) (sin b))) '(1. 2.)))
+; expect: check-gradient: 2 of 2 derivatives agree with differences, largest error 2.7829019464762906e-11; 1 of them by being too small for rounding beside the largest
+; expect: #t
 ;;; case nothing-to-check
 (show (check-gradient (lambda (x) 1) '()))  ; expect: check-gradient: there is no number to check
 ; expect: #f
@@ -98,3 +133,14 @@
 (show (tensor->list (jacobian (lambda (x) (jacobian f x)) 2.))) ; expect: (12.0 24.0 36.0 48.0)
 (define-derivative (double x) (value (* 2 x)) (reverse (y c) (list (* 2 c))))
 (show (lists (jacobian (lambda (x) (list (double x) (double (* x x)))) 3.))) ; expect: (2.0 12.0)
+;;; case keys-of-a-tangent
+(j* (lambda (d) (dict-map (lambda (k v) (* v v)) d)) (dict 'a 1. 'b 3.) (dict 'x 1. 'y 7.))
+; expect error: j\*: the tangent has x in the place of a, which stands for itself
+;;; case keys-of-a-cotangent
+(*j (lambda (d) (dict-map (lambda (k v) (* v v)) d)) (dict 'a 1. 'b 3.) (dict "a" 1. 'b 7.))
+; expect error: \*j: the cotangent has "a" in the place of a, which stands for itself
+;;; case keys-of-a-state
+(*j-update (lambda (d) (* (dict-ref d 'a) (dict-ref d 'b))) (dict 'a 1. 'b 3.) 1 (momentum .1) (dict 'a 1. 'c 7.))
+; expect error: \*j-update: the state has
+;;; case texts-of-a-tangent
+(write (j* (lambda (l) (list (car l) (* 2 (cadr l)))) (list "ab" 1.) (list (string-append "a" "b") 3.))) ; expect: (("ab" 2.0) "ab" 6.0)

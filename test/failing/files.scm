@@ -27,6 +27,8 @@
 (write-csv "a.csv" (list->tensor '((1 2.5) (3 4))) '("x" "y"))
 (write (read-csv "a.csv"))
 (write (read-table "a.csv"))
+(write-table "b.csv" '("n" "t") (list (list->tensor '(123456789 2) 'i64) '("a \"b\"" "")))
+(write (read-table "b.csv"))
 (write (text-classes (string-split (string-join '("b" "a" "b") ";") #\;)))
 (write (car (member "a.csv" (list-folder "."))))
 

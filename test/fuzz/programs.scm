@@ -162,7 +162,7 @@
 ;;; words-and-classes
 (define (word i) (string-join (map number->string (iota i)) ";"))
 (define l (map (lambda (i) (string-split (word i) ";")) '(3 1 2)))
-(write (list l (string-split " a  b ") (text-classes (map car l)) (call-with-error-handler list (lambda () (read-table "none")))))
+(write (list l (string-split " a  b ") (text-classes (map car l)) (text-classes '("b" "a") '("a" "b")) (call-with-error-handler list (lambda () (read-table "none")))))
 (define (f x) (* x (+ 1 (string->number (cadr (string-split (string-join '("2" "3")) " "))))))
 (write (checkpoint-*j f 1.5 1.))
 (write (einsum "...i,i->..." (fill '(2 2) .5) (fill '(2) 2.)))

@@ -43,7 +43,10 @@
 (show (dict-size (fold-left (lambda (d k) (dict-set d k k)) (dict) (iota 60000)))) ; expect: 60000
 ;;; case no-such-key
 (dict-ref (dict 1 2) 3)
-; expect error: dict-ref: there is no key 3
+; expect error: dict-ref: there is no key 3; the keys are \(1\)
+;;; case no-such-key-among-many
+(dict-ref (list->dict (map (lambda (i) (cons i i)) (iota 30))) "b")
+; expect error: dict-ref: there is no key "b"; the first of the 30 keys are \(0 1 2 3 4 5 6 7 8 9\)
 ;;; case no-key-at-all
 (dict-set (dict) '(1) 2)
 ; expect error: expected a number, a character, a string or a symbol as a key, got \(1\)

@@ -274,7 +274,7 @@
 ; expect error: list->vector.*list
 ;;; case list-ref-too-far
 (list-ref '(1 2) 5)
-; expect error: list-ref
+; expect error: list-ref: expected an index below the length of the list; index and length are 5 2
 ; expect location: 1:1
 ;;; case list-tail-too-far
 (list-tail '(1 2) 5)

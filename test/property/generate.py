@@ -94,6 +94,9 @@ class Generator:
             lambda: self.match(env, depth),
             lambda: '(apply + %s)' % self.items(env, depth - 1),
             lambda: '(begin (effect) %s)' % sub(),
+            # A symbol that nobody else has: whether it is there in a replay depends on what snapshots hold.
+            lambda: '(begin (string->symbol "made") %s)' % sub(),
+            lambda: '(let ((made (list (string->symbol "held") %s))) (if (eq? (car made) (string->symbol "held")) (cadr made) %s))' % (sub(), sub()),
             lambda: '(call-with-error-handler (lambda (m l) %s) (lambda () (+ %s (car 0))))' % (sub(), sub()),
             lambda: '(call-with-error-handler (lambda (m l) 0) (lambda () %s))' % sub(),
             lambda: '(%s %s)' % (r.choice(['ruled-sin', 'ruled-slope']), sub()),
@@ -173,6 +176,7 @@ class Generator:
             lambda: with_name("(+ (gather {0} (list->tensor '((2 0 0) (1 1 2)) 'i64) 1) (* {0} {0}))"),
             lambda: with_name("(concat-tensors (list (narrow-tensor {0} 1 1 2) (narrow-tensor (sin {0}) 1 0 1)) 1)"),
             lambda: '(attend %s %s %s %s %s)' % (sub(), sub(), sub(), r.choice(['.7', '1', '-.3']), r.choice(['#t', '#f'])),
+            lambda: with_name('(+ {0} (zeros-like {0}))'), # its type and residence are symbols
             lambda: self.tensor_loop(env, depth),
         ]
         if not self.smooth:

@@ -56,6 +56,15 @@
 (fill '(1 1 1 1 1 1 1 1 1) 0) ; expect error: fill: .*8 axes
 ;;; case condition
 (if (< (list->tensor '(1)) 2) 1 2) ; expect error: < or >: a comparison of tensors is a tensor, which is no condition
+;;; case truth-as-a-condition
+(where (< 1. 2.) 1 2)
+; expect error: where: operand 1: expected a tensor or a number, got #t; \(if test a b\) chooses by a truth value
+;;; case key-in-the-place-of-a-type
+(randn '(2) 5)
+; expect error: randn: expected a type .*, got 5; .*; a key is the last operand, \(randn sizes 'f32 'cpu key\)
+;;; case key-in-the-place-of-a-residence
+(rand '(2) 'f32 5)
+; expect error: rand: operand 3: expected a residence, got 5; a key is the last operand, \(rand sizes 'f32 'cpu key\)
 ;;; case condition-from-elsewhere
 (define (f c) (if (car c) 1 2))
 (f (map (lambda (x) (< x 2)) (list (list->tensor '(1))))) ; expect error: #<tensor u8 \(1\).* is no condition

@@ -282,6 +282,36 @@ class Formats(Files):
         self.assertIn("expected a separator", self.refused('(read-table "x.csv" 3)'))
         self.assertIn("a\\tb", self.refused('(begin (write-text "y.csv" "1,2\\n2,a\\tb\\n") (read-csv "y.csv"))'))
 
+    def test_whole_numbers_of_tables_are_held(self):
+        types = '(map tensor-type (cdr (read-table "x.csv"%s)))'
+        self.write("x.csv", "id,time,price,large,gap,small\n123456789,1700000000,16777217.5,1e30,16777217,16777216\n5,1700000001,1,2,,-16777216\n")
+        self.assertEqual(self.value(types % ""), "(f64 f64 f32 f32 f64 f32)")
+        self.assertEqual(self.value('(tensor->list (cadr (read-table "x.csv")))'), "(123456789.0 5.0)")
+        self.assertEqual(self.value(types % " (quote f32)"), "(f32 f32 f32 f32 f32 f32)")
+        self.assertEqual(self.value(types % " #\\, (quote bf16)"), "(bf16 bf16 bf16 bf16 bf16 bf16)")
+        self.write("x.csv", "1,2\n")
+        self.assertEqual(self.value(types % " (quote f64)"), "(f64 f64)")
+        self.assertIn("read-table: expected a type of elements: one of", self.refused("(read-table \"x.csv\" 'float64)"))
+
+    def test_known_classes_of_texts(self):
+        self.assertEqual(self.value("""(text-classes '("b" "a" "b") '("c" "b" "a"))"""), '(("c" "b" "a") . #<tensor i64 (3) [1 2 1]>)')
+        self.assertIn('text-classes: "d" is none of the classes ("a" "b")', self.refused("""(text-classes '("b" "d") '("a" "b"))"""))
+        self.assertIn("text-classes: a class is given twice: (\"a\" \"a\")", self.refused("""(text-classes '("a") '("a" "a"))"""))
+
+    def test_tables_that_are_written(self):
+        self.value("""(write-table "x.csv" '("n" "a \\"b\\",c" "t" "v") (list (list->tensor '(1 9007199254740991) 'i64) (list->tensor '(.1 +nan.0)) '("x, \\"y\\"\\nz" "") (vector +inf.0 -.5)))""")
+        with open(self.path("x.csv")) as file:
+            self.assertEqual(file.read(), '"n","a ""b"",c","t","v"\n1,0.1,"x, ""y""\nz",inf\n9007199254740991,,"",-0.5\n')
+        self.assertEqual(self.value('(let ((t (read-table "x.csv"))) (list (car t) (map (lambda (c) (if (tensor? c) (tensor->list c) c)) (cdr t))))'),
+                         '(("n" "a \\"b\\",c" "t" "v") ((1.0 9007199254740991.0) (0.10000000149011612 +nan.0) ("x, \\"y\\"\\nz" "") (+inf.0 -0.5)))')
+        self.value("""(write-table "x.csv" '() (list (zeros '(0)) '()))""")
+        with open(self.path("x.csv")) as file:
+            self.assertEqual(file.read(), "")
+        for program, message in (("'(\"a\") (list '(1) '(2))", "write-table: 1 names for 2 columns: (\"a\")"), ("'() (list '(1 2) '(2))", "columns of a table are equally long; these have the lengths (2 1)"),
+                                 ("'() (list (eye 2))", "expected a column, a tensor of one axis, got one of the sizes (2 2)"), ("'() '((a))", "expected numbers or texts in a column, got a"),
+                                 ("'() '()", "expected at least one column")):
+            self.assertIn(message, self.refused(f'(write-table "x.csv" {program})'))
+
     def test_tables_are_read_as_they_are_written(self):
         """Random tables against what was written into them, in all separators, with fields in quotes, ends of lines of both kinds and blanks around fields."""
         draw = random.Random(7)

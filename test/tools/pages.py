@@ -79,7 +79,7 @@ class Pages(ToolTest):
         self.follow("tutorial.md", 6, 6)
 
     def test_from_pytorch(self):
-        self.follow("from-pytorch.md", 4, 0)
+        self.follow("from-pytorch.md", 10, 0)
         self.beside("from-pytorch.md", "torch", 60)
 
     def test_slow_or_too_large(self):

@@ -30,7 +30,9 @@ std::optional<std::uint32_t> called_before(const bytecode::Function& f, std::uin
 // so does what was copied from the library.
 Error located(const Engine& engine, const std::string& message, bool behind) {
   constexpr std::size_t kMostCalls = 12;
-  constexpr std::size_t kMostFrames = std::size_t{1} << 20; // that are counted: whoever stops a deep recursion waits for it
+  // Calls that are counted: whoever stops a deep recursion waits for it. The first one that is the program's own is looked for
+  // behind any number of the library's.
+  constexpr std::size_t kMostFrames = std::size_t{1} << 20;
   Error error;
   error.message = message;
   const bytecode::Module& m = engine.loaded.module;
@@ -53,10 +55,10 @@ Error located(const Engine& engine, const std::string& message, bool behind) {
   // What each of two equal neighbours adds behind the last call that is shown.
   const Frame* same_as = nullptr;
   std::size_t each = 0;
-  for (std::size_t i = engine.runs.size(); i-- > 0 && frames < kMostFrames;) {
+  const auto goes_on = [&] { return frames < kMostFrames || !error.located; };
+  for (std::size_t i = engine.runs.size(); i-- > 0 && goes_on();) {
     const Frame* above = nullptr; // the frame that returns to the next one, where that is known
-    for (const Frame* f = engine.runs[i].top; f != nullptr && frames < kMostFrames;
-         above = f, f = f->parent, innermost = false, ++frames) {
+    for (const Frame* f = engine.runs[i].top; f != nullptr && goes_on(); above = f, f = f->parent, innermost = false, ++frames) {
       if (f->code->module == nullptr) continue;
       if (same_as != nullptr && f->code == same_as->code && f->rest == same_as->rest) {
         elided += each;

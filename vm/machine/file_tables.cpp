@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <span>
 
 namespace cairn::machine::tensors {
 
@@ -15,8 +17,11 @@ namespace {
 
 constexpr std::string_view kSeparators = ",;|:\t ";
 
+// In the separator's place a type may stand.
+bool is_type_alone(FileCall& call) { return call.operands.size() == 2 && value::is_symbol(call.operands[1]); }
+
 char separator_of(FileCall& call) {
-  if (call.operands.size() < 2) return ',';
+  if (call.operands.size() < 2 || is_type_alone(call)) return ',';
   const Value given = call.operands[1];
   std::uint32_t c = 0;
   if (value::is_character(given)) c = value::code_point(given);
@@ -27,11 +32,26 @@ char separator_of(FileCall& call) {
   return static_cast<char>(c);
 }
 
-DType type_of_columns(FileCall& call) {
-  if (call.operands.size() < 3) return DType::f32;
-  const auto given = dtype_of_value(call.operands[2]);
-  if (!given) call.wrong("a type of elements: one of u8 i8 i16 i32 i64 f32 f64 bf16", call.operands[2]);
-  return *given;
+// None: that of each column by its numbers.
+std::optional<DType> type_of_columns(FileCall& call) {
+  if (call.operands.size() < 3 && !is_type_alone(call)) return std::nullopt;
+  const Value last = call.operands.back();
+  const auto given = dtype_of_value(last);
+  if (!given) call.wrong("a type of elements: one of u8 i8 i16 i32 i64 f32 f64 bf16", last);
+  return given;
+}
+
+// Whole numbers are often names of things, such as keys and times: where f32 does not hold one of them, a column of them is of
+// f64. Those that f64 may not hold either are measures like any other.
+DType type_by_numbers(std::span<const double> numbers) {
+  constexpr double kHeld = 9007199254740992; // 2^53
+  bool f32_holds_all = true;
+  for (const double x : numbers) {
+    if (std::isnan(x)) continue; // missing
+    if (std::trunc(x) != x || std::abs(x) > kHeld) return DType::f32;
+    f32_holds_all = f32_holds_all && static_cast<double>(static_cast<float>(x)) == x;
+  }
+  return f32_holds_all ? DType::f32 : DType::f64;
 }
 
 // What a first look at all rows tells. Numbers of columns of text are zeros.
@@ -84,10 +104,11 @@ void look_at(FileCall& call, std::string_view text, char separator, Columns& col
   }
 }
 
-Value tensor_of_column(FileCall& call, const Columns& columns, std::size_t i, DType type) {
+Value tensor_of_column(FileCall& call, const Columns& columns, std::size_t i, std::optional<DType> given) {
   value::ChargedVector<double> numbers(call.heap);
   numbers.reserve(columns.rows);
   for (std::size_t at = i; at < columns.numbers.size(); at += columns.is_text.size()) numbers.push_back(columns.numbers[at]);
+  const DType type = given ? *given : type_by_numbers(numbers);
   ops::Runtime& runtime = call.engine.tensors().runtime;
   const Tensor t =
       runtime.from_host(DType::f64, {static_cast<std::int64_t>(columns.rows)}, runtime.default_device(), numbers.data());
@@ -117,7 +138,7 @@ void read_texts(FileCall& call, std::string_view text, char separator, Columns& 
 
 Value read_table(FileCall& call) {
   const char separator = separator_of(call);
-  const DType type = type_of_columns(call);
+  const std::optional<DType> type = type_of_columns(call);
   Files::Reading file = call.opened();
   return call.parsed(file, [&] {
     const auto text = call.characters(file, 0, file.size());

@@ -145,6 +145,8 @@ std::string_view hint_of_operand(std::string_view expected, Value given) {
     return "; (list->tensor l) makes a tensor of a list of numbers, (list-ref l i) is an element of a list";
   if (expected == "a number" && (given.is_pair() || value::is_vector(given)))
     return "; (list->tensor l) makes a tensor of a list, (map f l) applies f to each element";
+  if (expected == "a tensor or a number" && (given == value::kTrue || given == value::kFalse))
+    return "; (if test a b) chooses by a truth value, 'where' by the elements of a tensor";
   if (expected == "a number" && value::is_tensor(given)) return "; (tensor->number t) is the number of a tensor of one element";
   if (expected == "a pair" && value::is_tensor(given))
     return "; (size t) is the list of a tensor's sizes, (tensor->list t) that of its elements";

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace cairn::machine::tensors {
@@ -18,8 +19,14 @@ namespace {
 [[noreturn]] void wrong(const Engine& engine, const ops::Operator& op, std::size_t i, const char* expected, Value got) {
   // A type is known by what it is; which operand it was, who has called `ones` would count otherwise than `fill` does.
   const bool counted = !std::string_view(expected).starts_with("a type of elements");
-  throw ProgramError(fmt::format("{}: {}expected {}, got {}{}", shown_name(op), counted ? fmt::format("operand {}: ", i + 1) : "",
-                                 expected, engine.describe(got), hint_of_operand(expected, got)));
+  // A number in the place of a type or a residence, which stand before the key of what draws random numbers.
+  const bool keyed = std::ranges::any_of(
+      op.signature, [](const ops::OperandSpec& s) { return s.kind == ops::OperandSpec::Kind::key && s.optional; });
+  const bool before_key = keyed && (!counted || std::string_view(expected) == "a residence") && engine.is_number(got);
+  throw ProgramError(
+      fmt::format("{}: {}expected {}, got {}{}{}", shown_name(op), counted ? fmt::format("operand {}: ", i + 1) : "", expected,
+                  engine.describe(got), hint_of_operand(expected, got),
+                  before_key ? fmt::format("; a key is the last operand, ({} sizes 'f32 'cpu key)", shown_name(op)) : ""));
 }
 
 bool to_integer(const Engine& engine, Value v, std::int64_t& out) {

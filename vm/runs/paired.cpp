@@ -23,6 +23,16 @@ namespace {
                                  machine::hint_of_cotangent(what, t)));
 }
 
+// Symbols, strings, characters and booleans stand for themselves: another one in the place of one means that the parts do not
+// belong together, such as dictionaries of other keys.
+void check_constant(Engine& engine, const char* what, Value v, Value t) {
+  const auto text = [](Value of) { return value::as_text(of)->view(); };
+  const bool same = v == t || (value::is_string(v) && value::is_string(t) && text(v) == text(t)) || value::is_capsule(v);
+  if (same) return;
+  throw ProgramError(
+      fmt::format("{} has {} in the place of {}, which stands for itself", what, engine.describe(t), engine.describe(v)));
+}
+
 const Value kZero = value::integer_unchecked(0);
 
 // A slot of v and its part of t, and those of the same containers behind them.
@@ -78,8 +88,9 @@ void check_leaf(Engine& engine, const char* what, Value v, Value t) {
     if (!fits) wrong_shape(engine, what, t, v);
     return;
   }
-  bool same_sort = t.tag() == v.tag() || is_exact_zero(t);
-  if (!same_sort || ((v == value::kNull) != (t == value::kNull) && !is_exact_zero(t))) wrong_shape(engine, what, t, v);
+  if (is_exact_zero(t)) return;
+  if (t.tag() != v.tag() || (v == value::kNull) != (t == value::kNull)) wrong_shape(engine, what, t, v);
+  check_constant(engine, what, v, t);
 }
 
 } // namespace
@@ -119,7 +130,10 @@ void walk_beside(Engine& engine, Value v, Value t, const char* what, const std::
   while (!pending.empty()) {
     const PairedSlot s = next_of(pending);
     visits.one();
-    if (is_leaf(*s.v)) leaf(s.leaf());
+    if (is_leaf(*s.v))
+      leaf(s.leaf());
+    else if (!is_container(*s.v))
+      check_leaf(engine, what, *s.v, *s.t);
     if (value::is_capsule(*s.v)) throw machine::ProgramError(std::string(what) + ": there is none of what a capsule holds");
     if (is_container(*s.v)) put_children(engine, pending, *s.v, *s.t, what);
   }

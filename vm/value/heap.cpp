@@ -395,15 +395,22 @@ Value Heap::make_symbol(std::string_view utf8) {
     return of_other(it->second);
   }
   charge(scratch, kSymbolEntry);
+  // Whether a symbol is there depends on who holds it, and snapshots do: a replay may make one that its first run found, or the
+  // other way round. So it takes no serial, as nothing that has one is known by where it was made but in the same place of every
+  // replay.
+  const std::uint64_t serial = next_serial;
   Value v = kUnspecified;
   try {
     v = make_string(utf8);
     symbols.emplace(as_text(v)->view(), as_text(v));
   } catch (...) {
     release(v);
+    next_serial = serial;
     charge(scratch, -kSymbolEntry);
     throw;
   }
+  next_serial = serial;
+  as_text(v)->serial = 0;
   as_text(v)->kind = Kind::symbol;
   return v;
 }
