@@ -46,6 +46,8 @@ class Spilling:
             '(let ((h (matmul x w))) (if (> (number h) %.2f) (tanh h) (+ h (* .5 x))))' % r.uniform(0, .3),
             '(+ (matmul x w) (* 1e-4 (sumall (masked-select x (< 0 (matmul x u))))))', '(- x (mean x 0))', '(begin (if (= 7 (remainder i 11)) (write (number x))) (sin x))',
             '(let* ((a (sin x)) (b (cos x))) (* a b))', '(begin (string->symbol "here") (tanh (matmul x w)))', '(+ (matmul x w) (zeros-like x))',
+            '(+ (matmul x w) (mean w 0))',
+            '(tanh (matmul (concat-tensors (list x (sin x) (cos x)) 1) (concat-tensors (list w u w) 0)))',
             '(+ x (attend (matmul x w) x (matmul x u) .3 %s))' % r.choice(['#t', '#f']),
             '(weighted-sum x (tanh (matmul x w)) .9 (mean x 1 #t))', '(weighted-square-sum x (sin (matmul x u)) (mean x 0) .3)',
             '(adam-step x (matmul x w) (+ .5 (square x)) .9 .1 (+ 1 (square (mean x 0))))',

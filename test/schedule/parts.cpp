@@ -71,12 +71,13 @@ struct Run {
   Weights weights(std::size_t i) const {
     Weights weights;
     weights.state.assign(i + 1, 0);
-    weights.state[i] = weights.together = 100;
-    weights.tape = weights.before = weights.after = weights.state;
-    weights.tape[i] = 0;
+    TapeForm& form = weights.forms[0];
+    weights.state[i] = form.together = 100;
+    form.tape = form.before[0] = form.after = weights.state;
+    form.tape[i] = 0;
     weights.own = 10;
-    weights.sweeping = sweeping[i];
-    weights.more_if_parts = more_if_parts;
+    form.sweeping = sweeping[i];
+    form.more_if_parts = more_if_parts;
     weights.step = 1;
     weights.cost = 1000;
     if (joined && i + 2 == sweeping.size()) weights.joined.push_back(*joined);

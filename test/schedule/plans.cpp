@@ -52,10 +52,10 @@ Profile chain_of(const nlohmann::json& chain, bool strict) {
     interval.forward = interval.taped = at("uf", i);
     interval.sweep = at("ub", i);
     interval.tape = at("wabar", i) - at("wa", i);
-    interval.shares.push_back({.birth = static_cast<std::uint32_t>(i - 1), .bytes = at("wa", i)});
-    if (i > 1) interval.shares.push_back({.birth = static_cast<std::uint32_t>(i - 2), .bytes = at("wa", i - 1)});
+    interval.shares.push_back(shared(i - 1, at("wa", i)));
+    if (i > 1) interval.shares.push_back(shared(i - 2, at("wa", i - 1)));
     interval.advancing = interval.taping = at("of", i);
-    interval.sweeping = at("ob", i) + (strict ? at("wd", i - 1) : 0);
+    interval.sweeping_of[0] = at("ob", i) + (strict ? at("wd", i - 1) : 0);
     profile.intervals.push_back(std::move(interval));
   }
   profile.born = least_born(profile);
@@ -72,9 +72,11 @@ Profile run_of(const nlohmann::json& run) {
     profile.cotangents.push_back(at("c", i));
     for (std::size_t k = 1; k <= i; ++k) profile.reach[i].push_back(run.at("B").at(i).at(k));
   }
-  for (std::size_t i = 1; i <= n; ++i)
-    profile.intervals.push_back(
-        {at("f", i), at("tf", i), at("b", i), at("t", i), {}, at("of", i), at("ot", i), at("ob", i) + at("c", i - 1)});
+  for (std::size_t i = 1; i <= n; ++i) {
+    Interval interval{at("f", i), at("tf", i), at("b", i), at("t", i), {}, at("of", i), at("ot", i)};
+    interval.sweeping_of[0] = at("ob", i) + at("c", i - 1);
+    profile.intervals.push_back(std::move(interval));
+  }
   profile.born = least_born(profile);
   REQUIRE(profile.sound());
   return profile;
@@ -311,7 +313,7 @@ private:
     }
     const unsigned top = s.unreversed - 1;
     if (has(s.tapes, top) &&
-        held(s.states | (s.current != none ? 1U << s.current : 0U), s.tapes, s.unreversed) + profile_.intervals[top].sweeping <=
+        held(s.states | (s.current != none ? 1U << s.current : 0U), s.tapes, s.unreversed) + profile_.intervals[top].sweeping() <=
             budget_)
       visit({s.states, s.tapes & ~(1U << top), s.current <= top ? s.current : none, top}, cost + profile_.intervals[top].sweep);
     for (unsigned i = 0; i <= last_; ++i) {
@@ -334,8 +336,8 @@ private:
 std::uint64_t whole_tape(const Profile& profile) {
   std::uint64_t sum = 0;
   for (const Interval& interval : profile.intervals) {
-    sum += interval.tape + interval.taping + interval.sweeping;
-    for (const TapeShare& share : interval.shares) sum += share.bytes;
+    sum += interval.tape + interval.taping + interval.sweeping();
+    for (const TapeShare& share : interval.shares) sum += share.forms[0].bytes;
   }
   return sum + 100;
 }
@@ -409,11 +411,15 @@ TEST_CASE("what is planned for a coarser run fits the run itself, and costs ther
   int compared = 0;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     Draws random{std::mt19937_64(seed)};
-    const Profile fine = random_profile(random, random.between(2, 40), true);
+    Profile fine = random_profile(random, random.between(2, 40), true);
     std::vector<std::uint32_t> boundaries{0};
     for (std::uint32_t i = 1; i < fine.size(); ++i)
       if (random.between(0, 2) == 0) boundaries.push_back(i);
     boundaries.push_back(static_cast<std::uint32_t>(fine.size()));
+    for (std::size_t c = 0; c + 1 < boundaries.size(); ++c) { // parts have the same form
+      const auto form = static_cast<std::uint32_t>(seed % 3 == 0 ? boundaries[c] % kTapeForms : 0);
+      for (std::uint32_t i = boundaries[c]; i < boundaries[c + 1]; ++i) fine.intervals[i].form = form;
+    }
     const Profile coarse = coarsened(fine, boundaries);
     REQUIRE(coarse.sound());
     const Planner planner(coarse, whole_tape(fine));

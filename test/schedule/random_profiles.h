@@ -11,13 +11,25 @@
 
 namespace cairn::schedule::test {
 
+// What a tape shares that never becomes lean.
+inline TapeShare shared(std::size_t birth, std::uint64_t bytes, std::uint64_t before = 0, std::uint64_t after = 0) {
+  TapeShare share;
+  share.birth = static_cast<std::uint32_t>(birth);
+  for (TapeShare::Form& form : share.forms) {
+    form.bytes = bytes;
+    form.after = after;
+    form.before.fill(before);
+  }
+  return share;
+}
+
 struct Draws {
   std::mt19937_64 bits;
   std::uint64_t between(std::uint64_t least, std::uint64_t most) { return least + bits() % (most - least + 1); }
 };
 
 // Chains, growing lists, skips: of what an interval makes, more or less stays alive. With `shares`, tapes hold some of it as
-// well.
+// well, and less where they are lean.
 inline Profile random_profile(Draws& random, std::size_t count, bool shares) {
   Profile profile;
   const std::uint64_t kind = random.between(0, 3);
@@ -40,11 +52,15 @@ inline Profile random_profile(Draws& random, std::size_t count, bool shares) {
     interval.tape = random.between(2, 12);
     interval.advancing = random.between(0, 2);
     interval.taping = random.between(0, 2);
-    interval.sweeping = random.between(0, 2) + profile.cotangents[i];
+    interval.sweeping_of[0] = random.between(0, 2) + profile.cotangents[i];
     for (std::size_t k = 0; shares && k <= i; ++k)
-      if (random.between(0, 3) == 0)
-        interval.shares.push_back(
-            {.birth = static_cast<std::uint32_t>(k), .bytes = random.between(0, k == i ? 6 : profile.reach[i][k])});
+      if (random.between(0, 3) == 0) interval.shares.push_back(shared(k, random.between(0, k == i ? 6 : profile.reach[i][k])));
+    std::mt19937_64 of_forms(random.bits); // so that what is drawn else is the same
+    for (std::size_t f = 1; f < kTapeForms; ++f) {
+      for (TapeShare& share : interval.shares) share.forms[f].bytes = of_forms() % (share.forms[f - 1].bytes + 1);
+      interval.again_of[f] = interval.again_of[f - 1] + of_forms() % 3;
+      interval.sweeping_of[f] = interval.sweeping_of[0] + shared_bytes(interval, 0) - shared_bytes(interval, f);
+    }
     profile.intervals.push_back(std::move(interval));
   }
   profile.born = least_born(profile);

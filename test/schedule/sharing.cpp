@@ -4,6 +4,7 @@
 #include "test/schedule/random_profiles.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <numeric>
 #include <set>
@@ -22,11 +23,12 @@ Elements common(const Elements& a, const Elements& b) {
 }
 
 // Each interval makes some elements, of which some are alive for a while; tapes hold some of what is alive at their start and of
-// what they make.
+// what they make, and less in each form.
 struct Named {
-  std::vector<std::uint64_t> bytes;   // by element
-  std::vector<std::uint32_t> birth;   // interval
-  std::vector<Elements> alive, tapes; // at each boundary, of each interval
+  std::vector<std::uint64_t> bytes;                    // by element
+  std::vector<std::uint32_t> birth;                    // interval
+  std::vector<Elements> alive;                         // at each boundary
+  std::vector<std::array<Elements, kTapeForms>> tapes; // of each interval, by form
 
   Named(Draws& random, std::size_t count) : alive(count + 1), tapes(count) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -42,7 +44,8 @@ struct Named {
       around.insert(fresh.begin(), fresh.end());
       for (const std::size_t element : around) {
         if (random.between(0, 4) < stays) alive[i + 1].insert(element);
-        if (random.between(0, 4) < kept) tapes[i].insert(element);
+        for (std::size_t form = 0; form < kTapeForms && random.between(0, 4) < kept + form; ++form)
+          tapes[i][form].insert(element);
       }
     }
   }
@@ -68,19 +71,26 @@ struct Named {
     }
     for (std::uint32_t i = 0; i < count; ++i) {
       Interval interval;
-      for (std::uint32_t k = 0; k <= i; ++k)
-        if (const std::uint64_t held = sum(tapes[i], k); held != 0) {
-          const std::uint64_t after = sum(common(tapes[i], alive[i + 1]), k);
-          interval.shares.push_back({.birth = k,
-                                     .bytes = held,
-                                     .before = i == 0 || k == i ? 0 : sum(common(tapes[i], tapes[i - 1]), k),
-                                     .after = after,
-                                     .gone = k == i ? 0 : held - after});
+      for (std::uint32_t k = 0; k <= i; ++k) {
+        TapeShare share;
+        share.birth = k;
+        for (std::size_t f = 0; f < kTapeForms; ++f) {
+          TapeShare::Form& form = share.forms[f];
+          form.bytes = sum(tapes[i][f], k);
+          form.after = sum(common(tapes[i][f], alive[i + 1]), k);
+          for (std::size_t before = 0; i > 0 && k < i && before < kTapeForms; ++before)
+            form.before[before] = sum(common(tapes[i][f], tapes[i - 1][before]), k);
         }
-      profile.intervals.push_back(interval);
-      Elements either = tapes[i];
-      either.insert(alive[i + 1].begin(), alive[i + 1].end());
-      profile.born.push_back(sum(either, i));
+        if (k < i) share.gone = share.forms[0].bytes - share.forms[0].after;
+        if (share.forms[0].bytes != 0) interval.shares.push_back(share);
+      }
+      for (std::size_t f = 0; f < kTapeForms; ++f) {
+        Elements either = tapes[i][f];
+        either.insert(alive[i + 1].begin(), alive[i + 1].end());
+        interval.born_of[f] = sum(either, i);
+      }
+      profile.born.push_back(interval.born_of[0]);
+      profile.intervals.push_back(std::move(interval));
     }
     for (std::size_t i = 0; i < count; ++i) { // nothing is held for a while but these
       Interval& interval = profile.intervals[i];
@@ -105,7 +115,9 @@ TEST_CASE("what is held is never more than it is said to be, and what neighbours
     for (std::uint32_t i = 1; i < count; ++i)
       if (random.between(0, 2) != 0) boundaries.push_back(i);
     boundaries.push_back(count);
-    const Profile coarse = coarsened(fine, boundaries);
+    Profile coarse = coarsened(fine, boundaries);
+    const std::uint64_t leanest = random.between(0, kTapeForms - 1);
+    for (Interval& interval : coarse.intervals) interval.form = static_cast<std::uint32_t>(random.between(0, leanest));
     REQUIRE(coarse.sound());
     std::vector<bool> states(coarse.size() + 1), tapes(coarse.size());
     Elements held;
@@ -115,10 +127,15 @@ TEST_CASE("what is held is never more than it is said to be, and what neighbours
       tapes[c] = random.between(1, 4) <= of_tapes;
       if (states[c + 1]) held.insert(named.alive[boundaries[c + 1]].begin(), named.alive[boundaries[c + 1]].end());
       for (std::size_t i = boundaries[c]; tapes[c] && i < boundaries[c + 1]; ++i)
-        held.insert(named.tapes[i].begin(), named.tapes[i].end());
+        held.insert(named.tapes[i][coarse.intervals[c].form].begin(), named.tapes[i][coarse.intervals[c].form].end());
     }
     CAPTURE(round);
     CHECK(held_bytes(coarse, states, tapes) >= named.sum(held));
+    if (const std::size_t last = coarse.size() - 1; tapes[last]) { // in work, and as it was recorded
+      Elements in_work = held;
+      for (std::size_t i = boundaries[last]; i < count; ++i) in_work.insert(named.tapes[i][0].begin(), named.tapes[i][0].end());
+      CHECK(held_bytes(coarse, states, tapes, last) >= named.sum(in_work));
+    }
     said += held_bytes(coarse, states, tapes);
     there += named.sum(held);
   }
@@ -148,7 +165,9 @@ TEST_CASE(
     std::vector<std::uint32_t> numbers(once.size());
     std::iota(numbers.begin(), numbers.end(), 0);
     const std::vector<std::uint32_t> twice = some(numbers);
-    const Profile coarse = coarsened(coarsened(fine, once), twice);
+    Profile coarse = coarsened(coarsened(fine, once), twice);
+    const std::uint64_t leanest = random.between(0, kTapeForms - 1);
+    for (Interval& interval : coarse.intervals) interval.form = static_cast<std::uint32_t>(random.between(0, leanest));
     REQUIRE(coarse.sound());
     const auto at = [&](std::size_t c) { return once[twice[c]]; };
     const std::size_t c = random.between(0, coarse.size() - 1);
@@ -164,11 +183,11 @@ TEST_CASE(
       }
       if (k == c || random.between(1, 4) > of_tapes) continue;
       tapes.insert(k);
-      for (std::size_t i = at(k); i < at(k + 1); ++i) hold(named.tapes[i]);
+      for (std::size_t i = at(k); i < at(k + 1); ++i) hold(named.tapes[i][coarse.intervals[k].form]);
     }
     std::uint64_t most = 0;
     for (std::size_t i = at(c); i < at(c + 1); ++i) {
-      if (on_tape) hold(named.tapes[i]);
+      if (on_tape) hold(named.tapes[i][0]); // as it is recorded
       Elements now = held;
       for (const std::size_t state : {i, i + 1}) now.insert(named.alive[state].begin(), named.alive[state].end());
       most = std::max(most, named.sum(now));

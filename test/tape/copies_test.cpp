@@ -3,9 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <random>
+#include <vector>
 
 using namespace cairn::tape;
 using cairn::tape::test::Graph;
@@ -264,4 +268,49 @@ TEST_CASE("what a composite had of the world is charged once, however many copie
     copy->release(heap);
   }
   CHECK(heap.live_bytes() == 0);
+}
+
+TEST_CASE("what may be computed again one behind the other is bounded at every level, and a longer chain is not read") {
+  std::mt19937 random(5);
+  Heap heap;
+  const auto record_of = [&](std::uint8_t level, std::vector<std::uint32_t> operands, std::uint64_t serial) {
+    auto record = std::make_shared<TensorRecord>(heap);
+    record->level = level;
+    record->operands = std::move(operands);
+    record->serial = serial;
+    return record;
+  };
+  int changed = 0;
+  for (int round = 0; round < 20; ++round) {
+    Tape tape(heap, 1, 1, 1);
+    std::vector<std::array<std::uint32_t, kLeanLevels>> chains; // by node, counted anew
+    for (std::uint32_t node = 0; node < 300; ++node) {
+      std::vector<std::uint32_t> operands;
+      for (int i = 0; i < 2 && node > 0; ++i) operands.push_back(node - 1 - random() % std::min<std::uint32_t>(node, 4));
+      const auto level = static_cast<std::uint8_t>(random() % 20 == 0 ? 0 : 1 + random() % (1 + round % kLeanLevels));
+      const TensorRecord& made = tape.add_tensor(record_of(level, operands, 1 + node));
+      REQUIRE(made.node == node);
+      CHECK((made.level == 0 || made.level >= level));
+      changed += made.level != level ? 1 : 0;
+      chains.emplace_back();
+      for (std::size_t i = 0; made.level != 0 && i < kLeanLevels; ++i) {
+        if (made.level > i + 1) continue;
+        for (const std::uint32_t operand : operands) chains[node][i] = std::max(chains[node][i], chains[operand][i]);
+        CHECK(++chains[node][i] <= kDeepest[i]);
+      }
+    }
+  }
+  CHECK(changed > 100);
+  // Little costs at the first level, and may stand behind much that costs more.
+  Tape tape(heap, 1, 1, 1);
+  std::uint32_t node = 0;
+  const auto read = [&](std::uint8_t level) {
+    auto record = record_of(level, node == 0 ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{node - 1}, 1 + node);
+    record->node = node;
+    tape.append(0, kNone, 0, kNone, 0);
+    ++node;
+    return tape.restore_tensor(std::move(record));
+  };
+  while (node < kDeepest[kLeanLevels - 1]) REQUIRE(read(kLeanLevels));
+  CHECK_FALSE(read(1));
 }

@@ -106,6 +106,43 @@ class Plan(ToolTest):
             done = json.loads(self.read("e.json"))["gradients"][0]["time_of_one_tape"]
             self.assertLess(abs(done / time - 1), 0.06, size)
 
+    def test_products_are_computed_again_rather_than_steps(self):
+        layers = os.path.join(os.path.dirname(__file__), "..", "..", "samples", "layers.scm")
+        one_tape = self.vmrun("--checkpoint=tape", "--stats=tape.json", layers).output
+        self.assertEqual(self.vmrun("--memory=30MiB", "--stats=s.json", layers).output, one_tape)  # which takes 116
+        counts = self.counts("s.json")
+        self.assertEqual(counts["replay_factor"], 1)
+        self.assertGreater(counts["work"], self.counts("tape.json")["work"] * 1.1)
+
+    def test_long_chains_of_what_costs_little(self):
+        # Longer than what is computed again one behind the other, with products of which no part is kept.
+        self.write("a.scm", """(define w (rand '(64 1024)))
+(define (layer i x) (if (= 0 (remainder i 97)) (tanh (matmul (matmul x (transpose w)) w)) (sin x)))
+(define (f x) (let loop ((i 0) (x x)) (if (= i 600) (sumall (square x)) (loop (+ i 1) (layer i x)))))
+(define r (checkpoint-*j f (rand '(16 1024)) 1))
+(write (car r)) (write (sumall (square (cdr r))))
+""")
+        one_tape = self.vmrun("--checkpoint=tape", "a.scm").output
+        for memory in ("2MiB", "12MiB"):
+            self.assertEqual(self.vmrun(f"--memory={memory}", "a.scm").output, one_tape)
+
+    def test_what_costs_little_behind_what_costs_more_is_read_again(self):
+        # Chains are bounded at each level, and what costs little is in those of all levels.
+        self.write("a.scm", """(define w (* .1 (rand '(64 64))))
+(define (layer i x) (if (= 0 (remainder i 3)) (matmul x w) (tanh x)))
+(define (f x) (let loop ((i 0) (x x)) (if (= i 300) (sumall (square x)) (loop (+ i 1) (layer i x)))))
+(define r (checkpoint-*j f (rand '(64 64)) 1))
+(write (car r)) (write (sumall (square (cdr r))))
+""")
+        whole = self.vmrun("--memory=2MiB", "--stats=whole.json", "a.scm")
+        self.assertEqual(whole.output, self.vmrun("--checkpoint=tape", "a.scm").output)
+        work = self.counts("whole.json")["work"]
+        for part in range(1, 16):
+            begun = self.vmrun(f"--work={work * part // 16}", "--memory=2MiB", "--save=c.capsule", "a.scm", code=None)
+            rest = self.vmrun("--memory=2MiB", "--stats=rest.json", "--resume=c.capsule")
+            self.assertEqual(begun.output + rest.output, whole.output, part)
+            self.assertEqual(self.counts("rest.json")["work"], work, part)
+
     def test_a_run_with_lean_tapes_goes_on_from_anywhere(self):
         layers = os.path.join(os.path.dirname(__file__), "..", "..", "samples", "layers.scm")
         command = ("--memory=30MiB", layers, "checkpoint-*j", "24")

@@ -200,6 +200,11 @@ void write_checkpoint(ImageWriter& w, const CheckpointState& s) {
   if (s.ends) write_ends(w, *s.ends);
   w.number(s.births.size());
   for (std::uint64_t birth : s.births) w.number(birth);
+  w.number(s.weighed.size());
+  for (const runs::Weighed& elements : s.weighed) {
+    w.number(elements.birth);
+    w.number(elements.until);
+  }
   CheckpointState::fields(WriteField{w}, s);
   w.object(s.outer);
 }
@@ -237,6 +242,12 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
   s.births.resize(r.size(1));
   for (std::uint64_t& birth : s.births) birth = r.count();
   if (!std::is_sorted(s.births.begin(), s.births.end())) throw Malformed("births out of order");
+  s.weighed.resize(r.size(2));
+  for (runs::Weighed& elements : s.weighed) {
+    elements.birth = r.count();
+    elements.until = r.count(tape::kLeanLevels);
+  }
+  if (!std::ranges::is_sorted(s.weighed, {}, &runs::Weighed::birth)) throw Malformed("elements out of order");
   CheckpointState::fields(ReadField{r}, s);
   r.object(s.outer, value::Kind::state);
 }

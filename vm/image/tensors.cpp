@@ -186,7 +186,7 @@ void ImageWriter::tensor_records(const Tape& t) {
       name(engine_.options.hosts[r.count].name);
     else
       out.varint(r.count);
-    out.u8(r.cheap ? 1 : 0);
+    out.u8(r.level);
     out.varint(r.op == nullptr ? 0 : 1 + static_cast<std::uint64_t>(r.op->id));
     out.varint(r.attributes.values.size());
     for (const ops::Attribute& a : r.attributes.values) attribute(a);
@@ -199,6 +199,9 @@ void ImageWriter::tensor_records(const Tape& t) {
     }
   }
   out.varint(t.most_weight + 1); // 0: no limit
+  out.varint(t.alive_at_start);
+  out.varint(t.most_alive);
+  out.u8(t.made_much ? 1 : 0);
   for (const auto* list : {&t.tensor_cotangents, &t.computed_again}) {
     out.varint(list->size());
     for (const auto& [node, kept] : *list) {
@@ -317,7 +320,8 @@ void ImageReader::tensor_records(Tape& t) {
     r->results = number32();
     r->serial = count();
     r->count = r->kind == TensorRecord::Kind::host ? host_number(engine, text()) : number32();
-    r->cheap = in.u8() != 0;
+    r->level = in.u8();
+    if (r->level > tape::kLeanLevels) throw Malformed("a record of no known level");
     std::uint64_t op = count(ops::all_operators().size());
     if (op != 0) r->op = &ops::operator_of(static_cast<ops::OperatorId>(op - 1));
     r->attributes.values.resize(size(1));
@@ -340,12 +344,17 @@ void ImageReader::tensor_records(Tape& t) {
     leaves = leaf;
     node = r->node + r->results;
     serial = r->serial;
-    if (r->kind == TensorRecord::Kind::apply && r->op != nullptr && r->operands.size() == r->inputs.size())
-      derived.add(*r, tape::Derived::As::recorded, r->results <= ops::kMostResults);
+    if (r->kind == TensorRecord::Kind::apply && r->op != nullptr && r->operands.size() == r->inputs.size() &&
+        r->results <= ops::kMostResults)
+      derived.add(*r, tape::Derived::As::recorded);
     check_record(engine, t, *r, derived);
-    t.restore_tensor(std::move(r));
+    if (!t.restore_tensor(std::move(r))) throw Malformed("too much that would be computed again one behind the other");
   }
   t.most_weight = in.varint() - 1;
+  t.alive_at_start = in.varint();
+  t.most_alive = in.varint();
+  t.made_much = in.u8() != 0;
+  if (t.most_alive < t.alive_at_start) throw Malformed("a tape that began with more than it ever had");
   for (std::uint32_t n = size(3); n > 0; --n) {
     std::uint32_t at = number32();
     if (at >= t.size()) throw Malformed("a cotangent beyond its tape");

@@ -93,6 +93,8 @@ struct RunState : value::Native {
   virtual bool read(std::uint64_t tensor, std::uint64_t steps) {
     return static_cast<void>(tensor), static_cast<void>(steps), false;
   }
+  // Behind an operation on tensors, while its tape has a limit: whether the run, which is `run` of the machine's, ends here.
+  virtual bool may_end(Engine& engine, std::size_t run) { return static_cast<void>(engine), static_cast<void>(run), true; }
   // Whether its run wants to know of the operations on tensors in it, and in what runs inside; and of one, which took so many
   // ticks and has so many bytes of operands and results.
   virtual bool counts_work() const { return false; }

@@ -138,9 +138,10 @@ void Engine::note_read(std::uint64_t tensor) {
 
 void Engine::end_interval() {
   Tape* tape = runs.back().tape;
-  tape->most_weight = UINT64_MAX;
   for (std::size_t i = runs.size(); i-- > 0;) {
     if (runs[i].kind != RunKind::interval || runs[i].run_state()->tape() != tape) continue;
+    if (!runs[i].run_state()->may_end(*this, i)) return;
+    tape->most_weight = UINT64_MAX;
     runs[i].deadline = clock;
     for (; i < runs.size(); ++i) derive(i);
     return;

@@ -97,7 +97,26 @@ void fill_operands(Engine& engine, Tape& tape, const TensorRecord& r, std::span<
   }
 }
 
-// A result that a lean tape does not keep: its operator applied once more. It stays until the sweep has passed that operation.
+// Whether the sweep will ask once more for a result that was computed again, as far as the next operations tell: their rules may,
+// and whoever computes their results, and views show it.
+bool is_wanted_again(const Tape& tape, std::uint32_t node) {
+  const auto records = tape.tensors();
+  const auto behind =
+      std::upper_bound(records.begin(), records.end(), node, [](std::uint32_t n, const auto& r) { return n < r->node; });
+  const TensorRecord& maker = **(behind - 1);
+  if (maker.results != 1 || (maker.op->keep & ops::kKeepOutput) != 0 || records.end() - behind > tape::kLooksAhead) return true;
+  return std::any_of(behind, records.end(), [&](const auto& r) {
+    for (std::size_t i = 0; i < r->operands.size(); ++i) {
+      if (r->operands[i] != node) continue;
+      if (r->kind != TensorRecord::Kind::apply || ops::keeps_input(*r->op, i) || r->op->view != nullptr) return true;
+      if (!tape.computed_again.contains(r->node)) return true;
+    }
+    return false;
+  });
+}
+
+// A result that a lean tape does not keep: its operator applied once more. It stays until the sweep has passed that operation, or
+// nobody wants it any more.
 const Tensor& computed_again(Engine& engine, Tape& tape, std::uint32_t node) {
   if (const auto found = tape.computed_again.find(node); found != tape.computed_again.end()) return found->second;
   const TensorRecord* const maker = tape.maker_of(node);
@@ -110,6 +129,9 @@ const Tensor& computed_again(Engine& engine, Tape& tape, std::uint32_t node) {
     tape.computed_again.insert_or_assign(maker->node + i, std::move(outputs[i]));
     tape.computed_last.push_back(maker->node + i);
   }
+  for (const std::uint32_t operand : maker->operands)
+    if (operand != tape::kNone && tape.computed_again.contains(operand) && !is_wanted_again(tape, operand))
+      tape.computed_again.erase(operand);
   return tape.computed_again.at(node);
 }
 

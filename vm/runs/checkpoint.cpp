@@ -34,12 +34,12 @@ bool may_walk_far(const CheckpointState& s) {
 std::int64_t signed_bytes(std::uint64_t bytes) { return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX)); }
 
 // Records are made anew, so what is idle of them is told again.
-void thin_aside(Engine& engine, CheckpointState& s, TapeAside& tape) {
+void thin_aside(Engine& engine, CheckpointState& s, TapeAside& tape, std::size_t level) {
   const bool idle = tape.idle, spilled = tape.spilled;
   s.end_spill(tape);
   tape.spilled = spilled;
   try {
-    thin(engine, *tape.tape);
+    thin(engine, *tape.tape, level);
   } catch (...) {
     if (idle) s.spill(tape);
     throw;
@@ -168,7 +168,7 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     break;
   case Action::Kind::thin:
     want(a.slot < s->aside.size());
-    thin_aside(engine, *s, s->aside[a.slot]);
+    thin_aside(engine, *s, s->aside[a.slot], a.steps);
     engine.meter().hold();
     break;
   case Action::Kind::spill: {

@@ -1,10 +1,30 @@
 // The state of checkpoint-*j: snapshots and tapes that it owns, how they are copied, counted and let go of, and what becomes of
 // it when the run inside ends or has done its steps.
 #include "vm/runs/intervals.h"
+#include "vm/runs/weighing.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace cairn::runs {
+
+// A tape ends behind an operation that is not cheap, so that what a lean tape lets go of and what it is computed from are on one
+// tape; and at first only where little is alive, since what the next one reads it would have to keep. Gradients inside of others
+// are not planned, so their tapes gain nothing by that.
+bool CheckpointState::may_end(Engine& engine, std::size_t run) {
+  constexpr std::uint64_t kPart = 6; // of the most that was alive on the tape, beside what was at its start
+  constexpr std::uint64_t kStretchForLittle = 2, kStretchForCheap = 8;
+  const bool cheap = !work->tensors().empty() && work->tensors().back()->level == 1;
+  work->made_much = false;
+  if (!outermost) return work->is_heavy() && (!cheap || work->keeps_more_than(kStretchForCheap));
+  const std::optional<std::uint64_t> alive =
+      alive_bytes(engine, {engine.runs.begin() + static_cast<std::ptrdiff_t>(run), engine.runs.end()}, begin);
+  work->most_alive = std::max(work->most_alive, alive.value_or(0));
+  if (!work->is_heavy()) return false;
+  if (work->keeps_more_than(schedule::kOvershoot)) return true;
+  const bool little = !alive || *alive <= work->alive_at_start + (work->most_alive - work->alive_at_start) / kPart;
+  return work->keeps_more_than(cheap ? kStretchForCheap : kStretchForLittle) ? little || !cheap : little && !cheap;
+}
 
 Snapshot copy_of(Heap& heap, const Snapshot& s) {
   Snapshot copy = s;
@@ -46,6 +66,7 @@ machine::OwnedState CheckpointState::clone(Engine& engine) const {
   }
   s->ends = ends;
   s->births = births;
+  s->weighed = weighed;
   fields([](auto& to, const auto& from) { to = from; }, *s, *this);
   s->outer = outer;
   if (outer != nullptr) Heap::retain(outer);
@@ -115,6 +136,7 @@ void CheckpointState::drop_all(Engine& engine) {
   held.clear();
   held_bytes = 0;
   births.clear();
+  weighed.clear();
 }
 
 void CheckpointState::release(Heap& heap) {

@@ -27,6 +27,7 @@ void tell_of_memory(const tape::TensorRecord& record, Operation& o) {
   if (record.kind != Kind::apply) return;
   o.cotangents = record.op->vjp_memory;
   if (record.op->view != nullptr) {
+    o.may_view = true;
     o.turns = record.op->kernel == nullptr;
     o.may_copy = !o.turns;
     o.is_view = !record.operands.empty() && (o.turns || lies_in_rows(record));
@@ -175,8 +176,8 @@ bool CotangentMemory::moves(const Operation& operation, const Operand& operand) 
 
 // The machine lets go of the cotangents of results before it adds those of operands.
 CotangentMemory::Most CotangentMemory::sweep(const Operation& operation, std::span<const Operand> operands) {
-  if (operands.size() == 1 && moves(operation, operands.front())) return {held_, held_ + kept_};
-  most_ = {held_, held_ + kept_};
+  if (operands.size() == 1 && moves(operation, operands.front())) return now();
+  most_ = now();
   const std::uint32_t of_result = operation.node < of_.size() ? of_[operation.node] : kNone;
   parts_.clear();
   const std::size_t first = of_result != kNone && added_onto(operation, operands) ? 1 : 0;

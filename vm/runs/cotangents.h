@@ -26,6 +26,7 @@ public:
   struct Most {
     std::uint64_t bytes = 0, if_parts = 0;
   };
+  Most now() const { return {held_, held_ + kept_}; }
   // The cotangents of the results become those of the operands.
   Most sweep(const Operation& operation, std::span<const Operand> operands);
   void drop(std::uint32_t node);

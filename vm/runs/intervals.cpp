@@ -19,8 +19,6 @@ using value::Object;
 
 namespace {
 
-static_assert(Tape::kOvershoot == schedule::kOvershoot); // the one does what the other counts on
-
 // Calls visit(slot, serial, index) for every value slot of what the tape made or lifted and can be reached from the runs of its
 // own level; what is older and untouched is not entered.
 template <class F> void walk_touched(Engine& engine, const std::vector<Run>& runs, const Tape& tape, F&& visit) {
@@ -109,6 +107,8 @@ void begin_tape(Engine& engine, CheckpointState& s, std::uint64_t records) {
     s.work_ended = false;
   }
   s.work->most_weight = records;
+  if (s.outermost && records != UINT64_MAX && s.work->tensors().empty())
+    s.work->alive_at_start = s.work->most_alive = alive_bytes(engine, s.current.runs, s.begin).value_or(0);
   s.work_before = s.work->weight();
 }
 
@@ -172,14 +172,15 @@ void tell_weights(Engine& engine, CheckpointState& s) {
     engine.meter().hold();
     return refuse_known(engine, s);
   }
-  const Tape* before = s.aside.empty() ? nullptr : s.aside.back().tape;
-  schedule::Weights weights = weigh(engine, s.current.runs, *s.work, before, births, s.update && s.update->in_place);
+  WeighedElements elements({engine.heap(), engine.heap().tape});
+  schedule::Weights weights = weigh(engine, s.current.runs, *s.work, s.weighed, births, s.update && s.update->in_place, elements);
   weights.older = older;
   if (s.work_ended && s.update) weights.updated = updated_leaves(engine, s);
   s.schedule->weighed(weights);
   engine.meter().hold();
   births.push_back(std::max(births.back(), s.current.serial)); // an inner replay may have set it back
   s.births = std::move(births);
+  s.weighed.swap(elements);
 }
 
 TapeEnds tape_ends(Engine& engine, const std::vector<Run>& runs, const Tape& tape) {

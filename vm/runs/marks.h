@@ -37,7 +37,6 @@ public:
     return e.storage != nullptr ? &e.marks : nullptr;
   }
   bool empty() const { return met_ == 0; }
-  std::size_t size() const { return met_; }
   // False: it has been met before.
   bool insert(const ops::Storage* storage) { return std::exchange((*this)[storage], 1) == 0; }
 

@@ -4,6 +4,7 @@
 #include "vm/runs/cotangents.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cairn::runs {
 
@@ -20,15 +21,15 @@ void Operations::hold_beside(std::uint64_t bytes) {
 
 void Operations::add_taken(std::uint32_t node) { taken_.push_back({on_top(), node}); }
 
-void Operations::add_wanted(std::uint32_t node) {
-  wanted_.push_back({on_top(), node});
-  maker(node)->again = true;
+void Operations::wish(Notes<Wish>& notes, std::uint32_t node, std::uint8_t level) {
+  notes.push_back({on_top(), {node, level}});
+  std::uint8_t& from = maker(node)->again_from;
+  if (from == 0 || from > level) from = level;
 }
 
-void Operations::add_wanted_again(std::uint32_t node) {
-  wanted_again_.push_back({on_top(), node});
-  maker(node)->again = true;
-}
+void Operations::add_wanted(std::uint32_t node, std::uint8_t level) { wish(wanted_, node, level); }
+
+void Operations::add_wanted_again(std::uint32_t node, std::uint8_t level) { wish(wanted_again_, node, level); }
 
 template <class T> class Operations::Backwards {
 public:
@@ -43,30 +44,60 @@ private:
   std::size_t left_;
 };
 
-// What the sweep of a lean tape has computed again, until it has passed the operation that it is a result of.
+// What the sweep of a tape that is lean at one level has computed again, until it has passed the operation that it is a result
+// of, or nobody wants it any more.
 class Operations::Again {
 public:
-  explicit Again(const Operations& operations) : operations_(operations), there_(operations.size(), false, operations.heap_) {}
+  Again(const Operations& operations, std::uint8_t level)
+      : operations_(operations), level_(level), there_(operations.size(), false, operations.heap_) {}
 
-  void compute(std::uint32_t node) {
-    const std::uint32_t maker = operations_.makers_[node] - 1;
+  // For operation number `now`.
+  void compute(const Wish& wish, std::size_t now) {
+    if (wish.level > level_) return;
+    const std::uint32_t maker = operations_.makers_[wish.node] - 1;
     if (there_[maker]) return;
+    operations_.each_of(operations_.wanted_again_, maker, [&](const Wish& of_maker) {
+      compute(of_maker, now); // not deeper than tape::kDeepest
+    });
     there_[maker] = true;
     bytes_ += operations_[maker].again_bytes;
-    const auto& notes = operations_.wanted_again_;
-    for (auto note = std::ranges::lower_bound(notes, maker, {}, &Noted<std::uint32_t>::operation);
-         note != notes.end() && note->operation == maker; ++note)
-      compute(note->what); // not deeper than tape::Derived::kDeepest
+    most_ = std::max(most_, bytes_);
+    operations_.each_of(operations_.wanted_again_, maker, [&](const Wish& of_maker) {
+      const std::uint32_t made_by = operations_.makers_[of_maker.node] - 1;
+      if (!there_[made_by] || is_wanted(of_maker.node, made_by, now)) return;
+      there_[made_by] = false;
+      bytes_ -= operations_[made_by].again_bytes;
+    });
   }
   void pass(std::size_t i) {
     if (there_[i]) bytes_ -= operations_[i].again_bytes;
+    there_[i] = false;
   }
   std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t take_most() { return std::exchange(most_, 0); } // at once since this was asked last
 
 private:
+  // At least whenever the sweep itself finds that it is (vm/machine/tensor_sweep.cpp).
+  bool is_wanted(std::uint32_t node, std::size_t maker, std::size_t now) const {
+    const auto wants = [&](std::size_t i) {
+      bool found = false;
+      operations_.each_of(operations_.wanted_, i, [&](const Wish& wish) { found = found || wish.node == node; });
+      return found;
+    };
+    const Operation& o = operations_[maker];
+    if (o.end - o.node != 1 || now - maker > static_cast<std::size_t>(tape::kLooksAhead) || wants(maker)) return true;
+    for (std::size_t i = maker + 1; i <= now; ++i) {
+      if (wants(i)) return true;
+      if (there_[i] && !operations_[i].may_view) continue;
+      if (std::ranges::find(operations_.operands(i), node, &Operand::node) != operations_.operands(i).end()) return true;
+    }
+    return false;
+  }
+
   const Operations& operations_;
+  const std::uint8_t level_;
   value::ChargedVector<bool> there_;
-  std::uint64_t bytes_ = 0;
+  std::uint64_t bytes_ = 0, most_ = 0;
 };
 
 std::uint64_t Operations::bytes_of(std::uint32_t node) const {
@@ -96,7 +127,7 @@ void Operations::follow_forwards(const Nodes& ends, schedule::Weights& weights) 
   std::ranges::sort(staying);
   staying.erase(std::unique(staying.begin(), staying.end()), staying.end());
   std::uint64_t kept_in_all = 0, staying_in_all = 0, staying_unkept = 0;
-  for (const Operation& o : all_) kept_in_all += o.kept_new;
+  for (const Operation& o : all_) kept_in_all += o.kept_new[0];
   for (const std::uint32_t node : staying) {
     staying_in_all += bytes_of(node);
     if (!maker(node)->result_kept) staying_unkept += bytes_of(node);
@@ -112,7 +143,7 @@ void Operations::follow_forwards(const Nodes& ends, schedule::Weights& weights) 
     const Operation& o = all_[i];
     std::uint64_t dies = o.result_bytes;
     for (; stays != staying.end() && *stays < o.end; ++stays) dies -= bytes_of(*stays);
-    kept += o.kept_new;
+    kept += o.kept_new[0];
     alive += o.result_bytes;
     used[o.last_use].all += dies;
     if (!o.result_kept) {
@@ -138,31 +169,40 @@ std::vector<Together> Operations::follow(const Nodes& ends, schedule::Weights& w
   follow_forwards(ends, weights);
   CotangentMemory cotangents(heap_, nodes());
   for (const Node& end : ends) cotangents.begin(end);
-  std::uint64_t let_go = cotangents.held(); // of these, and of what is counted elsewhere or on the tape
-  std::uint64_t let_go_lean = let_go;       // the same of a lean tape
-  std::uint64_t if_parts = 0, if_parts_lean = 0;
-  Again again(*this);
+  std::array<std::uint64_t, schedule::kTapeForms> let_go; // of these, and of what is counted elsewhere or on the tape
+  let_go.fill(cotangents.held());
+  std::array<std::uint64_t, schedule::kTapeForms> if_parts = {};
+  std::vector<Again> again;
+  for (std::size_t level = 1; level < schedule::kTapeForms; ++level) again.emplace_back(*this, static_cast<std::uint8_t>(level));
   Backwards<std::uint64_t> beside_of(beside_);
-  Backwards<std::uint32_t> taken_by(taken_), wanted_by(wanted_);
+  Backwards<std::uint32_t> taken_by(taken_);
+  Backwards<Wish> wanted_by(wanted_);
+  const auto note = [&](std::size_t form, const CotangentMemory::Most& most, std::uint64_t beside) {
+    std::uint64_t& sweeping = weights.forms[form].sweeping;
+    sweeping = std::max(sweeping, beyond(most.bytes + beside, let_go[form]));
+    if_parts[form] = std::max(if_parts[form], beyond(most.if_parts + beside, let_go[form]));
+  };
   for (std::size_t i = all_.size(); i-- > 0;) {
     const Operation& o = all_[i];
-    CotangentMemory::Most there = cotangents.sweep(o, operands(i));
-    beside_of.each(i, [&](std::uint64_t bytes) {
-      there.bytes += bytes;
-      there.if_parts += bytes;
+    std::uint64_t beside = 0;
+    beside_of.each(i, [&](std::uint64_t bytes) { beside += bytes; });
+    // What is computed again for it is there before its rule makes anything, and then as much of that as is left.
+    wanted_by.each(i, [&](const Wish& wish) {
+      for (Again& of_level : again) of_level.compute(wish, i);
     });
-    weights.sweeping = std::max(weights.sweeping, beyond(there.bytes, let_go));
-    if_parts = std::max(if_parts, beyond(there.if_parts, let_go));
-    wanted_by.each(i, [&](std::uint32_t node) { again.compute(node); });
-    weights.sweeping_lean = std::max(weights.sweeping_lean, beyond(there.bytes + again.bytes(), let_go_lean));
-    if_parts_lean = std::max(if_parts_lean, beyond(there.if_parts + again.bytes(), let_go_lean));
-    let_go += o.kept_new;
-    let_go_lean += o.kept_lean;
-    again.pass(i);
+    const CotangentMemory::Most before = cotangents.now(), there = cotangents.sweep(o, operands(i));
+    note(0, there, beside);
+    for (std::size_t form = 1; form < schedule::kTapeForms; ++form) {
+      Again& of_level = again[form - 1];
+      note(form, before, beside + of_level.take_most());
+      note(form, there, beside + of_level.bytes());
+    }
+    for (std::size_t form = 0; form < schedule::kTapeForms; ++form) let_go[form] += o.kept_new[form];
+    for (Again& of_level : again) of_level.pass(i);
     taken_by.each(i, [&](std::uint32_t node) { cotangents.drop(node); });
   }
-  weights.more_if_parts = if_parts - weights.sweeping;
-  weights.more_if_parts_lean = if_parts_lean - weights.sweeping_lean;
+  for (std::size_t form = 0; form < schedule::kTapeForms; ++form)
+    weights.forms[form].more_if_parts = if_parts[form] - weights.forms[form].sweeping;
   return cotangents.together();
 }
 

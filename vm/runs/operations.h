@@ -5,6 +5,8 @@
 #include "vm/tape/tape.h"
 #include "vm/value/charged.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -41,15 +43,16 @@ struct Operation {
   bool turns = false;                              // views among them have axes in another order, or gaps,
   bool may_copy = false;                           // and of such a cotangent there is no view
   bool is_view = false;                            // its result has no memory of its own
+  bool may_view = false;                           // or it may have none, as far as its operator tells
   bool gives_memory = false;                       // that of its first result may become a later one's
   bool result_kept = false;
-  bool again = false;             // the sweep of a lean tape computes its results again
+  std::uint8_t again_from = 0;    // the level from which on the sweep of a lean tape computes its results again; 0: it does not
   std::uint64_t result_bytes = 0; // of all results; a view has none
   std::uint64_t cost = 0;
-  std::uint64_t kept_new = 0;    // bytes that the tape keeps from here on, of elements that were made in the interval; the
-                                 // sweep gives them up once it has passed this operation
-  std::uint64_t kept_lean = 0;   // the same of a lean tape; and
-  std::uint64_t again_bytes = 0; // of results that it does not keep but can compute again
+  // Bytes that the tape keeps from here on in each form, of elements that were made in the interval; the sweep gives them up once
+  // it has passed this operation.
+  std::array<std::uint64_t, schedule::kTapeForms> kept_new = {};
+  std::uint64_t again_bytes = 0; // of results that a lean tape does not keep but can compute again
 };
 
 // In the order of the tape. Their lists lie behind each other: a tape has tens of thousands of small operations.
@@ -89,10 +92,10 @@ public:
   void hold_beside(std::uint64_t bytes);
   // An update rule takes the cotangent of that node once the sweep has passed this operation.
   void add_taken(std::uint32_t node);
-  // A result that the sweep of this operation, of a lean tape, wants to have computed again; or that computing its results again
-  // wants.
-  void add_wanted(std::uint32_t node);
-  void add_wanted_again(std::uint32_t node);
+  // A result that the sweep of this operation, of a tape that is lean at that level at least, wants to have computed again; or
+  // that computing its results again wants.
+  void add_wanted(std::uint32_t node, std::uint8_t level);
+  void add_wanted_again(std::uint32_t node, std::uint8_t level);
 
   std::size_t size() const { return all_.size(); }
   Operation& operator[](std::size_t i) { return all_[i]; }
@@ -107,8 +110,8 @@ public:
     return {operands_.data() + begin, all_[i].operands_end - begin};
   }
 
-  // Sets what is held for a while: `advancing`, `taping`, `sweeping` and `sweeping_lean`. The state at the end of the tape has
-  // the nodes `ends`; that state, its cotangents and what the tape keeps are counted elsewhere. Returns what cotangents there are
+  // Sets what is held for a while: `advancing`, `taping` and `sweeping` of each form. The state at the end of the tape has the
+  // nodes `ends`; that state, its cotangents and what the tape keeps are counted elsewhere. Returns what cotangents there are
   // at the start that lie in memory with others.
   std::vector<Together> follow(const Nodes& ends, schedule::Weights& weights) const;
 
@@ -120,9 +123,19 @@ private:
     T what{};
   };
   template <class T> using Notes = value::ChargedVector<Noted<T>>;
+  struct Wish {
+    std::uint32_t node = 0;
+    std::uint8_t level = 0;
+  };
   // Goes over notes from the last operation to the first.
   template <class T> class Backwards;
   std::uint32_t on_top() const { return static_cast<std::uint32_t>(all_.size()) - 1; }
+  // Calls f for each note of that operation.
+  template <class T, class F> static void each_of(const Notes<T>& notes, std::size_t operation, F&& f) {
+    auto note = std::ranges::lower_bound(notes, operation, {}, &Noted<T>::operation);
+    for (; note != notes.end() && note->operation == operation; ++note) f(note->what);
+  }
+  void wish(Notes<Wish>& notes, std::uint32_t node, std::uint8_t level);
   std::uint64_t bytes_of(std::uint32_t node) const; // of a result that is no view
   void follow_forwards(const Nodes& ends, schedule::Weights& weights) const;
 
@@ -132,7 +145,8 @@ private:
   value::ChargedVector<Operand> operands_;
   Nodes several_;               // results of operations that have more than one
   Notes<std::uint64_t> beside_; // at most one of an operation
-  Notes<std::uint32_t> taken_, wanted_, wanted_again_;
+  Notes<std::uint32_t> taken_;
+  Notes<Wish> wanted_, wanted_again_;
 };
 
 } // namespace cairn::runs

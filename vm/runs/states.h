@@ -115,6 +115,16 @@ struct TapeEnd {
 };
 using TapeEnds = value::ChargedVector<TapeEnd>;
 
+// What a tape that was weighed holds of the elements in the state at its end, to be compared with the next one, when it may have
+// gone already. In the order of `birth`, which is the serial that elements are known by; `until` is the last level at which a
+// lean tape still has them.
+struct Weighed {
+  std::uint64_t birth = 0;
+  std::uint64_t until = 0;
+  bool operator==(const Weighed&) const = default;
+};
+using WeighedElements = value::ChargedVector<Weighed>;
+
 // A tape that waits while another is in work.
 struct TapeAside {
   Tape* tape = nullptr; // owned
@@ -125,7 +135,7 @@ struct TapeAside {
 };
 
 struct CheckpointState final : SweepState {
-  explicit CheckpointState(Engine& engine) : SweepState(engine, true) {}
+  explicit CheckpointState(Engine& engine) : SweepState(engine, true), weighed({engine.heap(), engine.heap().tape}) {}
   std::unique_ptr<schedule::Schedule> schedule;
   std::uint32_t spec = 0;
   Snapshot current;
@@ -145,6 +155,7 @@ struct CheckpointState final : SweepState {
   std::vector<TapeAside> aside;      // the one put aside last comes last
   std::optional<TapeEnds> ends;      // of the tape in work, if it was aside; else it ends at `current`
   std::vector<std::uint64_t> births; // where births begin by which the schedule was told weights; the first is `begin`
+  WeighedElements weighed;           // of the last tape that the schedule was told weights of
   bool complete = false;
   bool ended = false;      // current is the end of the program, `value` its value
   bool work_ended = false; // the tape in work ends there
@@ -198,6 +209,7 @@ struct CheckpointState final : SweepState {
   // A composite's reverse pass: gradients of every place of the outer tape's world, not of x alone.
   NativeObject* outer = nullptr; // the state whose tape has the composite; owned
 
+  bool may_end(Engine& engine, std::size_t run) override;
   machine::OwnedState clone(Engine& engine) const override;
   void finished(Engine& engine, Value value, std::uint64_t steps) override;
   void expired(Engine& engine, machine::OwnedRuns segment) override;

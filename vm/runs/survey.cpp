@@ -93,6 +93,7 @@ bool survey_again(Engine& engine, CheckpointState& s) {
   s.held.clear();
   s.held_bytes = 0;
   s.births.clear();
+  s.weighed.clear();
   s.ended = s.work_ended = s.total_known = false;
   s.schedule = std::move(closer);
   return true;

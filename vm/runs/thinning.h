@@ -6,9 +6,11 @@
 #include "vm/machine/engine.h"
 #include "vm/tape/tape.h"
 
+#include <cstddef>
+
 namespace cairn::runs {
 
-// Makes a tape lean. It can be stopped and begun again.
-void thin(machine::Engine& engine, tape::Tape& tape);
+// Makes a tape lean, at that level; it may be lean at a lower one. It can be stopped and begun again.
+void thin(machine::Engine& engine, tape::Tape& tape, std::size_t level);
 
 } // namespace cairn::runs

@@ -70,27 +70,35 @@ const ops::Tensor* tensor_in(const Object* o) {
 
 // What is remembered of an operation while a tape is weighed, in bytes, where nodes are few: half of it is of tables of nodes and
 // of what these have been before they grew. Where most nodes are numbers, tables of nodes are what counts.
-constexpr std::uint64_t kOfOperation = 392, kOfMet = 256, kOfNode = 16;
+constexpr std::uint64_t kOfOperation = 440, kOfMet = 256, kOfNode = 16;
+
+static_assert(schedule::kTapeForms == tape::kLeanLevels + 1);
 
 // Where a storage was met.
 enum : std::uint8_t {
   kOfState = 1, // the state at the end of the tape
-  kOfTape = 2,  // the tape
-  kLeft = 4,    // what a lean tape would still have
+  kForms = 2,   // in how many forms the tape has it, of which the leanest come last; a number of three bits
+  kBefore = 16, // and in how many the tape before it does
+  kOfForms = 7,
 };
 
-// Of a record that has been added to `derived`: whether a lean tape has no more of its inputs or outputs than their description.
-class Gone {
+// Of a record that has been added to `derived`: in how many forms a tape has elements of its inputs or outputs, of which the
+// leanest come last.
+class InForms {
 public:
-  Gone(const tape::TensorRecord& record, const tape::Derived& derived)
-      : record_(record), derived_(derived), may_(record.kind == tape::TensorRecord::Kind::apply) {}
-  bool input(std::uint32_t i) const { return may_ && derived_.has(record_.operands[i]); }
-  bool output(std::uint32_t i) const { return may_ && derived_.has(record_.node + i); }
+  InForms(const tape::TensorRecord& record, const tape::Derived& derived)
+      : record_(record), derived_(derived), may_go_(record.kind == tape::TensorRecord::Kind::apply) {}
+  std::uint8_t input(std::uint32_t i) const { return forms(record_.operands[i]); }
+  std::uint8_t output(std::uint32_t i) const { return forms(record_.node + i); }
 
 private:
+  std::uint8_t forms(std::uint32_t node) const {
+    const std::uint8_t from = may_go_ ? derived_.level_of(node) : 0;
+    return from == 0 ? std::uint8_t{schedule::kTapeForms} : from;
+  }
   const tape::TensorRecord& record_;
   const tape::Derived& derived_;
-  bool may_;
+  bool may_go_;
 };
 
 bool same(const ops::Attributes& a, const ops::Attributes& b) {
@@ -137,20 +145,23 @@ private:
 // What weighing one tape is about.
 class Weighing {
 public:
-  Weighing(Engine& engine, tape::Tape& tape, const std::vector<std::uint64_t>& births)
-      : engine_(engine), tape_(tape), births_(births), last_(births.size() - 1), marks_(engine.heap()),
-        older_storages_(engine.heap()), ends_(engine.heap()), ruled_(engine, tape),
+  Weighing(Engine& engine, tape::Tape& tape, const std::vector<std::uint64_t>& births, const WeighedElements& before)
+      : engine_(engine), tape_(tape), births_(births), before_(before), last_(births.size() - 1), marks_(engine.heap()),
+        staying_(engine.heap()), ends_(engine.heap()), ruled_(engine, tape),
         operations_(engine.heap(), tape.size(), tape.tensors().size() + 1) {
     marks_.reserve(tape.tensors().size());
     weights_.step = engine.costs.ticks_of_step();
     weights_.fresh = engine.costs.ticks_of_fresh();
-    for (std::vector<std::uint64_t>* const by_birth :
-         {&weights_.state, &weights_.tape, &weights_.before, &weights_.before_lean, &weights_.after, &weights_.gone,
-          &weights_.lean, &weights_.lean_before, &weights_.lean_after})
-      by_birth->assign(births.size(), 0);
+    weights_.state.assign(births.size(), 0);
+    weights_.gone = weights_.state;
+    for (schedule::TapeForm& form : weights_.forms) {
+      form.tape = form.after = weights_.state;
+      form.before.fill(weights_.state);
+    }
   }
   void weigh_state(const std::vector<Run>& runs);
-  void weigh_tape(const tape::Tape* before, bool rules_take);
+  void weigh_tape(bool rules_take);
+  void take_elements(WeighedElements& elements);
   Weights take() { return std::move(weights_); }
 
 private:
@@ -165,26 +176,28 @@ private:
 
   void note_older(bool rules_take);
   void add_record(const tape::TensorRecord& record);
-  void add_operand(const tape::TensorRecord& record, std::uint32_t i, const tape::KeptTensors::Kept& kept, bool again);
+  void add_operand(const tape::TensorRecord& record, std::uint32_t i, const tape::KeptTensors::Kept& kept,
+                   std::uint8_t again_from);
   bool may_overwrite(const tape::TensorRecord& record, std::uint32_t i, const Operation& maker, std::uint32_t begin) const;
   void tell_joined(const std::vector<Together>& all);
   void add_calls(std::size_t at);
-  void meet(const ops::Storage* s, bool may_spill, bool left) {
+  // For the operation on top, of what the tape holds in so many forms, of which the leanest come last. `may_spill`: it may be in
+  // a file while the tape waits.
+  void meet(const ops::Storage* s, bool may_spill, std::uint8_t forms) {
     std::uint8_t& marks = marks_[s];
-    const std::uint8_t met = left ? kOfTape | kLeft : kOfTape; // as most have been before
-    if ((marks & met) != met) meet_anew(s, may_spill, left, marks);
+    if ((marks / kForms & kOfForms) < forms) meet_anew(s, may_spill, forms, marks); // most have been before
   }
-  void meet_anew(const ops::Storage* s, bool may_spill, bool left, std::uint8_t& marks);
-  void meet_left(const ops::Storage* s, Operation& o, std::uint8_t& marks);
-  void meet_before(const tape::Tape& before);
+  void meet_anew(const ops::Storage* s, bool may_spill, std::uint8_t forms, std::uint8_t& marks);
+  std::uint8_t forms_before(const ops::Storage* s) const;
 
   Engine& engine_;
   tape::Tape& tape_;
   const std::vector<std::uint64_t>& births_;
+  const WeighedElements& before_;
   const std::size_t last_;
   Weights weights_;
   Marks marks_;
-  Marks older_storages_; // of those of the tape that the tape before it may have, too
+  value::ChargedVector<const ops::Storage*> staying_; // of those that the tape and the state at its end have
   Nodes ends_;
   RuledCalls ruled_;
   std::size_t next_call_ = 0;
@@ -213,7 +226,7 @@ void Weighing::weigh_state(const std::vector<Run>& runs) {
         if (!t->storage || !marks_.insert(t->storage.get())) return;
         if (const std::size_t k = birth_of(t->storage.get()); k != kOlder) weights_.state[k] += bytes_of(t->storage.get());
       });
-  weights_.together = weights_.state[last_];
+  weights_.forms[0].together = weights_.state[last_];
   weights_.state[last_] += static_cast<std::uint64_t>(own_bytes(runs));
 }
 
@@ -225,76 +238,44 @@ void Weighing::note_older(bool rules_take) {
     for (const tape::FirstRead& read : tape_.first_reads) first_read_.insert(read.serial);
 }
 
-// For the operation on top, of what the tape holds. `may_spill`: it may be in a file while the tape waits. `left`: a lean tape
-// would hold it, too.
-void Weighing::meet_anew(const ops::Storage* s, bool may_spill, bool left, std::uint8_t& marks) {
-  Operation& o = operations_.last();
-  if (left) meet_left(s, o, marks);
-  if ((marks & kOfTape) != 0) return;
-  marks |= kOfTape;
+// In how many forms the tape before this one has that.
+std::uint8_t Weighing::forms_before(const ops::Storage* s) const {
+  const auto same = std::ranges::lower_bound(before_, s->birth, {}, &Weighed::birth);
+  return s->birth != 0 && same != before_.end() && same->birth == s->birth ? static_cast<std::uint8_t>(same->until + 1) : 0;
+}
+
+// `marks`: of that one. It was met in fewer forms, or not at all.
+void Weighing::meet_anew(const ops::Storage* s, bool may_spill, std::uint8_t forms, std::uint8_t& marks) {
+  const auto met = static_cast<std::uint8_t>(marks / kForms & kOfForms);
   const std::size_t k = birth_of(s);
-  if (k == kOlder) return;
   const std::uint64_t bytes = bytes_of(s);
-  weights_.tape[k] += bytes;
-  const bool stays_here = !may_spill || s->bytes < ops::Device::kLeastSpilled;
-  weights_.stays += stays_here ? bytes : std::uint64_t{ops::kBesideElements};
-  if (!stays_here) weights_.padding += static_cast<std::uint64_t>(ops::SpillFile::taken_by(s->bytes) - s->bytes);
   const bool stays = (marks & kOfState) != 0;
-  (stays ? weights_.after : weights_.gone)[k] += bytes;
-  if (k != last_ || s->birth == 0) older_storages_[s] |= kOfTape;
-  if (k != last_) return;
-  if (!stays) weights_.together += bytes;
-  o.kept_new += bytes;
-}
-
-void Weighing::meet_left(const ops::Storage* s, Operation& o, std::uint8_t& marks) {
-  if ((marks & kLeft) != 0) return;
-  marks |= kLeft;
-  const std::size_t k = birth_of(s);
+  if (met == 0 && k != kOlder) {
+    const bool stays_here = !may_spill || s->bytes < ops::Device::kLeastSpilled;
+    weights_.stays += stays_here ? bytes : std::uint64_t{ops::kBesideElements};
+    if (!stays_here) weights_.padding += static_cast<std::uint64_t>(ops::SpillFile::taken_by(s->bytes) - s->bytes);
+    if (!stays) weights_.gone[k] += bytes;
+    if (k == last_ && !stays) weights_.forms[0].together += bytes;
+    if (stays && s->birth != 0) staying_.push_back(s);
+    marks = static_cast<std::uint8_t>(marks + (k != last_ ? forms_before(s) : 0) * kBefore);
+  }
+  marks = static_cast<std::uint8_t>(marks + (forms - met) * kForms);
   if (k == kOlder) return;
-  const std::uint64_t bytes = bytes_of(s);
-  weights_.lean[k] += bytes;
-  if ((marks & kOfState) != 0) weights_.lean_after[k] += bytes;
-  if (k != last_ || s->birth == 0) older_storages_[s] |= kLeft;
-  if (k == last_) o.kept_lean += bytes;
+  const std::size_t before = marks / kBefore & kOfForms;
+  for (std::size_t f = met; f < forms; ++f) {
+    schedule::TapeForm& form = weights_.forms[f];
+    form.tape[k] += bytes;
+    if (stays) form.after[k] += bytes;
+    for (std::size_t b = 0; b < before; ++b) form.before[b][k] += bytes;
+    if (k == last_) operations_.last().kept_new[f] += bytes;
+  }
 }
 
-// What the tape before it has of what this one has, as it is and if both were lean. What was made since has another birth. What
-// both have was mostly used last at the end of that tape, so it is looked for from there on until all of it is found.
-void Weighing::meet_before(const tape::Tape& before) {
-  std::size_t to_find = older_storages_.size();
-  if (to_find == 0) return;
-  enum : std::uint8_t { kOfBefore = 8, kLeftOfBefore = 16 };
-  const auto meet = [&](const ops::Storage* s, bool left) {
-    std::uint8_t* const marks = older_storages_.find(s);
-    if (marks == nullptr) return;
-    const std::size_t k = birth_of(s);
-    const std::uint64_t bytes = bytes_of(s);
-    if ((*marks & kOfBefore) == 0 && (*marks & kOfTape) != 0) weights_.before[k] += bytes;
-    *marks |= kOfBefore;
-    if (!left || (*marks & kLeftOfBefore) != 0) return;
-    *marks |= kLeftOfBefore;
-    if ((*marks & kOfTape) != 0) weights_.before_lean[k] += bytes;
-    if ((*marks & kLeft) != 0) weights_.lean_before[k] += bytes;
-    --to_find;
-  };
-  const RuledCalls ruled(engine_, before);
-  for (const RuledCalls::Call& call : ruled.all()) ruled.each_storage(call, [&](const ops::Storage* s) { meet(s, true); });
-  tape::Derived derived(engine_.heap());
-  const auto& records = before.tensors();
-  for (const auto& record : records) {
-    polls_.one();
-    derived.add(*record, tape::Derived::As::lean, record->cheap);
-  }
-  for (auto record = records.rbegin(); record != records.rend() && to_find > 0; ++record) {
-    polls_.one();
-    const Gone gone(**record, derived);
-    tape::KeptTensors::Kept kept;
-    for (std::uint32_t i = 0, at = 0; (*record)->inputs.next(at, kept); ++i)
-      if (kept.storage != nullptr) meet(kept.storage, !gone.input(i));
-    for (std::uint32_t i = 0, at = 0; (*record)->outputs.next(at, kept); ++i)
-      if (kept.storage != nullptr) meet(kept.storage, !gone.output(i));
-  }
+// What the next tape can have of what this one has is in the state between them.
+void Weighing::take_elements(WeighedElements& elements) {
+  elements.reserve(staying_.size());
+  for (const ops::Storage* s : staying_) elements.push_back({s->birth, (*marks_.find(s) / kForms & kOfForms) - 1U});
+  std::ranges::sort(elements, {}, &Weighed::birth);
 }
 
 // Whether that operand, which `maker` made and whose words begin there, may become the memory of the first result where nothing
@@ -307,8 +288,10 @@ bool Weighing::may_overwrite(const tape::TensorRecord& record, std::uint32_t i, 
   return std::ranges::count(record.operands, node) == 1 && record.inputs.lies_like(begin, record.outputs, 0);
 }
 
-// Of the operation on top, a tensor that is on the tape. `again`: a lean tape can compute the results of this operation again.
-void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t i, const tape::KeptTensors::Kept& kept, bool again) {
+// Of the operation on top, a tensor that is on the tape. `again_from`: the level from which on a lean tape can compute the
+// results of this operation again, if it is not 0.
+void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t i, const tape::KeptTensors::Kept& kept,
+                           std::uint8_t again_from) {
   const std::uint32_t node = record.operands[i];
   const bool stored = kept.storage != nullptr;
   if (!kept.weak) {
@@ -325,9 +308,10 @@ void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t i, co
   } else {
     operations_.add_operand({tape::kNone, false, sizeof(double)});
   }
-  if (!derived_.has(node)) return;
-  if (again) operations_.add_wanted_again(node);
-  if (stored && record.kind == tape::TensorRecord::Kind::apply) operations_.add_wanted(node);
+  const std::uint8_t from = derived_.level_of(node);
+  if (from == 0) return;
+  if (again_from != 0) operations_.add_wanted_again(node, std::max(from, again_from));
+  if (stored && record.kind == tape::TensorRecord::Kind::apply) operations_.add_wanted(node, from);
 }
 
 void Weighing::add_record(const tape::TensorRecord& record) {
@@ -336,9 +320,9 @@ void Weighing::add_record(const tape::TensorRecord& record) {
   const Costs::Cost cost = costs_.of(record);
   o.cost = schedule::bounded(cost.ticks);
   weights_.cost = schedule::bounded(weights_.cost + o.cost);
-  derived_.add(record, tape::Derived::As::lean, record.cheap);
-  const bool again = derived_.has(record.node);
-  const Gone gone(record, derived_);
+  derived_.add(record, tape::Derived::As::lean);
+  const std::uint8_t again_from = derived_.level_of(record.node);
+  const InForms kept_in(record, derived_);
   tape::KeptTensors::Kept kept;
   std::uint64_t elements = 0;
   bool constant = false; // one of the operands
@@ -347,10 +331,10 @@ void Weighing::add_record(const tape::TensorRecord& record) {
     if (const Operation* const maker = operations_.maker(seen)) o.view_of = maker->is_view ? maker->view_of : seen;
   for (std::uint32_t i = 0, at = 0; record.inputs.next(at, kept); ++i) {
     elements += kept.bytes;
-    if (kept.storage != nullptr) meet(kept.storage, true, !gone.input(i));
+    if (kept.storage != nullptr) meet(kept.storage, true, kept_in.input(i));
     if (i >= record.operands.size()) continue;
     if (record.operands[i] != tape::kNone)
-      add_operand(record, i, kept, again);
+      add_operand(record, i, kept, again_from);
     else
       constant = constant || !kept.weak;
   }
@@ -360,13 +344,13 @@ void Weighing::add_record(const tape::TensorRecord& record) {
     if (!o.is_view) operations_.add_result(record.node + i, kept.bytes);
     if (kept.storage == nullptr) continue;
     o.result_kept = true;
-    meet(kept.storage, true, !gone.output(i));
+    meet(kept.storage, true, kept_in.output(i));
   }
   if (o.view_of != tape::kNone && o.result_kept) operations_.use(o.view_of, true);
   weights_.largest = std::max(weights_.largest, elements);
-  if (!again) return;
-  if ((record.op->keep & ops::kKeepOutput) != 0) operations_.add_wanted(record.node);
-  if (record.op->view == nullptr) // a view has the elements of what it is of
+  if (again_from == 0) return;
+  if ((record.op->keep & ops::kKeepOutput) != 0) operations_.add_wanted(record.node, again_from);
+  if (!o.is_view) // a view has the elements of what it is of
     o.again_bytes = o.result_bytes + record.results * std::uint64_t{ops::kBesideElements};
 }
 
@@ -386,7 +370,7 @@ void Weighing::add_calls(std::size_t at) {
       }
       if (t.serial < births_.front()) weights_.read.push_back({t.serial, bytes});
     });
-    ruled_.each_storage(call, [&](const ops::Storage* s) { meet(s, false, false); });
+    ruled_.each_storage(call, [&](const ops::Storage* s) { meet(s, false, schedule::kTapeForms); }); // kept by lean tapes, too
     if (call.output == nullptr) continue;
     weights_.cost = schedule::bounded(weights_.cost + call.output->cost);
     weights_.largest = std::max(weights_.largest, call.output->largest);
@@ -410,7 +394,7 @@ void Weighing::tell_joined(const std::vector<Together>& all) {
   }
 }
 
-void Weighing::weigh_tape(const tape::Tape* before, bool rules_take) {
+void Weighing::weigh_tape(bool rules_take) {
   note_older(rules_take);
   for (const auto& record : tape_.tensors()) {
     polls_.one();
@@ -420,11 +404,9 @@ void Weighing::weigh_tape(const tape::Tape* before, bool rules_take) {
     operations_.add(tape_.size(), tape_.size());
     add_calls(operations_.size() - 1);
   }
-  for (const RuledCalls::Call& call : ruled_.all()) // a lean tape keeps all of them
-    ruled_.each_storage(call, [&](const ops::Storage* s) { meet_left(s, operations_[call.at], marks_[s]); });
-  if (before != nullptr) meet_before(*before);
   for (std::size_t i = 0; i < operations_.size(); ++i)
-    if (operations_[i].again) weights_.again = schedule::bounded(weights_.again + operations_[i].cost);
+    for (std::size_t f = operations_[i].again_from; f != 0 && f < schedule::kTapeForms; ++f)
+      weights_.forms[f].again = schedule::bounded(weights_.forms[f].again + operations_[i].cost);
   tell_joined(operations_.follow(ends_, weights_));
   const std::uint64_t remembered =
       (tape_.tensors().size() + ruled_.all().size()) * kOfOperation + tape_.tensors().size() * kOfMet;
@@ -458,6 +440,30 @@ std::int64_t logical_bytes(Engine& engine, const std::vector<Run>& runs, std::ui
   return bytes;
 }
 
+std::optional<std::uint64_t> alive_bytes(Engine& engine, std::span<const Run> runs, std::uint64_t since) {
+  constexpr std::size_t kMostSlots = 3072; // fewer than a walk is polled for
+  std::size_t slots = 0;
+  std::uint64_t bytes = 0;
+  Walk walk(engine);
+  Marks marks(engine.heap());
+  auto newer = [&](const Object* o) {
+    if (slots > kMostSlots || (o->serial < since && o->kind != value::Kind::frame)) return false;
+    slots += o->size_class == value::kLarge ? kMostSlots + 1 : std::size_t{o->size_class} * 2;
+    return slots <= kMostSlots;
+  };
+  for (const Run& r : runs)
+    if (r.top != nullptr) walk.push(r.top, newer);
+  walk.drain(
+      newer, [&](const Frame* f) { return f->serial >= since; },
+      [&](const Object* o) {
+        const ops::Tensor* t = tensor_in(o);
+        if (t == nullptr || !t->storage || !marks.insert(t->storage.get())) return;
+        if (t->storage->birth == 0 || t->storage->birth >= since) bytes += bytes_of(t->storage.get());
+      });
+  if (slots > kMostSlots) return std::nullopt;
+  return bytes;
+}
+
 std::uint64_t stack_bytes(const std::vector<Run>& runs, std::uint64_t low) {
   std::uint64_t bytes = 0;
   for (const Run& r : runs)
@@ -482,11 +488,12 @@ std::uint64_t reachable_bytes(Engine& engine, const std::vector<Run>& runs, std:
   return bytes;
 }
 
-Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, const tape::Tape* before,
-              const std::vector<std::uint64_t>& births, bool rules_take) {
-  Weighing weighing(engine, tape, births);
+Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, const WeighedElements& before,
+              const std::vector<std::uint64_t>& births, bool rules_take, WeighedElements& elements) {
+  Weighing weighing(engine, tape, births, before);
   weighing.weigh_state(runs);
-  weighing.weigh_tape(before, rules_take);
+  weighing.weigh_tape(rules_take);
+  weighing.take_elements(elements);
   return weighing.take();
 }
 

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "vm/machine/engine.h"
+#include "vm/runs/states.h"
 #include "vm/schedule/schedule.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,6 +17,10 @@ namespace cairn::runs {
 // older may have changed since, by a loop in it; those that wait behind it cannot.
 std::int64_t logical_bytes(machine::Engine& engine, const std::vector<machine::Run>& runs, std::uint64_t since);
 
+// Bytes of the tensors that these reach and that are newer than `since`; none if there is too much to look at in no time. It
+// is never stopped.
+std::optional<std::uint64_t> alive_bytes(machine::Engine& engine, std::span<const machine::Run> runs, std::uint64_t since);
+
 // Bytes of the frames younger than `low`.
 std::uint64_t stack_bytes(const std::vector<machine::Run>& runs, std::uint64_t low);
 
@@ -23,9 +29,11 @@ std::uint64_t reachable_bytes(machine::Engine& engine, const std::vector<machine
                               std::span<const value::Value> values);
 
 // A state at the end of a tape, and the tape, by birth: entry k is what was made while the serial counter stood at births[k] or
-// above it, and below births[k + 1]. Elements are as old as the first tensor that had them. `before`: a tape that may have some
-// of them too, or null. `rules_take`: an update rule takes the cotangent of a leaf once the sweep has passed its first read.
+// above it, and below births[k + 1]. Elements are as old as the first tensor that had them. `rules_take`: an update rule takes
+// the cotangent of a leaf once the sweep has passed its first read. `before`: of the tape before it, and `elements`, which is
+// empty, becomes the same of this one.
 schedule::Weights weigh(machine::Engine& engine, const std::vector<machine::Run>& runs, tape::Tape& tape,
-                        const tape::Tape* before, const std::vector<std::uint64_t>& births, bool rules_take);
+                        const WeighedElements& before, const std::vector<std::uint64_t>& births, bool rules_take,
+                        WeighedElements& elements);
 
 } // namespace cairn::runs

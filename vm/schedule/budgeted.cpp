@@ -74,18 +74,16 @@ void Budgeted::weighed(const Weights& weights) {
     older_ = bounded(weights.older);
     set_room();
   }
-  const std::size_t n = profile_.size();
-  const bool beside = n > 0 && (survey_ || kept_tapes()[n - 1]); // the one before it is there
   push(Action::Kind::put_aside);
-  if (survey_) { // two tapes at most, so that what they share is known
-    if (n > 0) push(Action::Kind::abandon);
-    add_interval(weights, beside);
+  if (survey_) {
+    push(Action::Kind::abandon);
+    add_interval(weights);
     nested_ = weights.nested;
     if (nested_) return hand_over();
     return survey_interval();
   }
   tapes_.push_back(positions_.back());
-  add_interval(weights, beside);
+  add_interval(weights);
   nested_ = weights.nested;
   if (nested_) return hand_over();
   states_.push_back({static_cast<std::uint32_t>(profile_.size()), slots_.take()});
@@ -144,11 +142,15 @@ void Budgeted::grow() {
   set_room();
 }
 
-double Budgeted::cost_of_gaps() const {
+double Budgeted::cost_again(std::uint64_t room) const {
   const Profile profile = with_reads();
-  double again = Keeping(profile, room_, 0, false, kept_states(), kept_tapes(), file()).cost();
-  for (const Interval& interval : profile.intervals)
-    if (interval.lean) again += static_cast<double>(interval.again);
+  double again = Keeping(profile, room, 0, false, kept_states(), kept_tapes(), file()).cost();
+  for (const Interval& interval : profile.intervals) again += static_cast<double>(interval.again());
+  return again;
+}
+
+double Budgeted::cost_of_gaps() const {
+  const double again = cost_again(room_);
   const auto tape = static_cast<double>(cost_of_one_tape());
   return std::max(again, static_cast<double>(time_of_file()) - tape); // both go on at once
 }
@@ -177,34 +179,63 @@ void Budgeted::make_room_that_pays(std::uint64_t next) {
   make_room(next);
 }
 
+// Tapes that are as lean as can be leave little to gain by letting go of any of them later. So both are tried where something has
+// to go in any case: with results that cost little computed again, and with all of them.
 void Budgeted::make_room(std::uint64_t next, std::uint64_t less) {
   const std::uint64_t room = room_ - std::min(room_, less);
+  if (has_room(next, room)) return;
+  Budgeted leanest = *this;
+  if (make_room_with(1, next, room)) return;
+  leanest.make_room_with(kTapeForms - 1, next, room);
+  if (leanest.cost_again(room) < cost_again(room)) *this = std::move(leanest);
+}
+
+Keeping Budgeted::keeping(const Profile& profile, std::uint64_t next, std::uint64_t room) const {
+  return {profile, room, next, stage_ == Stage::reversing, kept_states(), kept_tapes(), file()};
+}
+
+// As everything is.
+bool Budgeted::has_room(std::uint64_t next, std::uint64_t room) {
+  const Profile profile = with_reads();
+  const Keeping now = keeping(profile, next, room);
+  if (!now.fits()) return false;
+  if (stage_ == Stage::reversing) peak_ = std::max(peak_, bounded(now.peak()));
+  return true;
+}
+
+// Tapes become lean in forms up to that one, and what still has to goes; whether no more than that was to be done.
+bool Budgeted::make_room_with(std::size_t most_form, std::uint64_t next, std::uint64_t room) {
   Profile profile = with_reads();
-  const std::vector<Interval> as_they_are = profile.intervals;
-  // As few tapes as do, or all: those first that let go of a byte for the least.
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < profile_.size(); ++i)
-    if (pays_to_thin(profile, i)) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const Interval &of_a = profile_.intervals[a], &of_b = profile_.intervals[b];
-    return Wide{of_a.again} * saved_by_thinning(of_b) < Wide{of_b.again} * saved_by_thinning(of_a);
-  });
-  const auto fits = [&](std::size_t leans) {
-    profile.intervals = as_they_are;
-    for (std::size_t i = 0; i < leans; ++i) thin(profile, order[i]);
-    return Keeping(profile, room, next, stage_ == Stage::reversing, kept_states(), kept_tapes(), file()).fits();
+  // As few tapes as do, as little lean as does, or all: what lets go of a byte for the least comes first.
+  struct Step {
+    std::size_t interval;
+    std::uint32_t form;
+    PriceOfByte price;
   };
-  if (!fits(0)) {
-    std::size_t few = 0, enough = order.size();
-    while (enough - few > 1) {
-      const std::size_t middle = few + (enough - few) / 2;
-      (fits(middle) ? enough : few) = middle;
+  std::vector<Step> steps;
+  for (std::size_t i = 0; i < profile.size(); ++i) {
+    Interval& interval = profile.intervals[i];
+    for (std::uint32_t form = next_form(profile, i, most_form); form != 0; form = next_form(profile, i, most_form)) {
+      steps.push_back({i, form, price_of(interval, form)});
+      interval.form = form;
     }
-    for (std::size_t i = 0; i < enough; ++i) make_lean(order[i]);
-    profile = with_reads();
   }
-  Keeping keeping(profile, room, next, stage_ == Stage::reversing, kept_states(), kept_tapes(), file());
-  for (std::vector<Keeping::Drop> drops = keeping.drop(); !drops.empty(); drops = keeping.drop())
+  std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.price < b.price; });
+  const auto fits = [&](std::size_t count) {
+    for (std::size_t i = 0; i < profile.size(); ++i) profile.intervals[i].form = profile_.intervals[i].form;
+    for (std::size_t i = 0; i < count; ++i) profile.intervals[steps[i].interval].form = steps[i].form;
+    return keeping(profile, next, room).fits();
+  };
+  std::size_t few = 0, enough = steps.size();
+  while (enough - few > 1) {
+    const std::size_t middle = few + (enough - few) / 2;
+    (fits(middle) ? enough : few) = middle;
+  }
+  for (std::size_t i = 0; i < enough; ++i) make_lean(steps[i].interval, steps[i].form);
+  if (has_room(next, room)) return true;
+  profile = with_reads();
+  Keeping kept = keeping(profile, next, room);
+  for (std::vector<Keeping::Drop> drops = kept.drop(); !drops.empty(); drops = kept.drop())
     for (const Keeping::Drop& drop : drops) {
       if (drop.what == Keeping::What::tape)
         drop_tape(drop.at);
@@ -213,7 +244,8 @@ void Budgeted::make_room(std::uint64_t next, std::uint64_t less) {
       else
         spill_tape(drop.at);
     }
-  if (stage_ == Stage::reversing) peak_ = std::max(peak_, bounded(keeping.peak()));
+  if (stage_ == Stage::reversing) peak_ = std::max(peak_, bounded(kept.peak()));
+  return false;
 }
 
 void Budgeted::drop_state(std::size_t boundary) {
@@ -223,11 +255,11 @@ void Budgeted::drop_state(std::size_t boundary) {
   states_.erase(at);
 }
 
-void Budgeted::make_lean(std::size_t interval) {
-  thin(profile_, interval);
+void Budgeted::make_lean(std::size_t interval, std::uint32_t form) {
+  profile_.intervals[interval].form = form;
   const auto begin = std::lower_bound(tapes_.begin(), tapes_.end(), positions_[interval]);
   const auto end = std::lower_bound(begin, tapes_.end(), positions_[interval + 1]);
-  for (auto tape = begin; tape != end; ++tape) push(Action::Kind::thin, 0, static_cast<std::uint32_t>(tape - tapes_.begin()));
+  for (auto tape = begin; tape != end; ++tape) push(Action::Kind::thin, form, static_cast<std::uint32_t>(tape - tapes_.begin()));
 }
 
 void Budgeted::drop_tape(std::size_t interval) {

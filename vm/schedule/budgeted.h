@@ -176,7 +176,7 @@ private:
     return kind == Action::Kind::weigh || kind == Action::Kind::thin || kind == Action::Kind::spill;
   }
   void push(Action::Kind kind, std::uint64_t steps = 0, std::uint32_t slot = 0) { todo_.push_back({kind, steps, slot}); }
-  void add_interval(const Weights& weights, bool beside);
+  void add_interval(const Weights& weights);
   std::size_t good_number() const;    // of intervals
   std::uint64_t largest_tape() const; // of an interval
   std::uint64_t room_for_one() const; // at the end of the reversal
@@ -203,12 +203,16 @@ private:
   bool can_grow() const { return budget_ < most_budget_; }
   void grow();
   std::uint64_t cost_of_one_tape() const;
-  std::uint64_t more_than_one_tape() const; // that the plan at hand takes
-  bool takes_too_long(double again) const;  // with so much that is run again
-  double cost_of_gaps() const;              // about, of those that there would be if the run ended here
+  std::uint64_t more_than_one_tape() const;    // that the plan at hand takes
+  bool takes_too_long(double again) const;     // with so much that is run again
+  double cost_again(std::uint64_t room) const; // about, of what would be computed again if the run ended here, gaps within a room
+  double cost_of_gaps() const;                 // the same, with what a file takes
   void make_room_that_pays(std::uint64_t next);
   void plan_within();
   void make_room(std::uint64_t next, std::uint64_t less = 0); // bytes of the tape behind what is kept; of the room
+  Keeping keeping(const Profile& profile, std::uint64_t next, std::uint64_t room) const;
+  bool has_room(std::uint64_t next, std::uint64_t room);
+  bool make_room_with(std::size_t most_form, std::uint64_t next, std::uint64_t room);
   void plan_rest();
   std::uint64_t length() const { return positions_.back() + steps_; } // of a run that has ended
   Budgeted as_known(std::uint64_t budget, bool made) const;
@@ -218,7 +222,7 @@ private:
   void run_there();
   std::uint32_t tapes_aside() const;
   bool is_joined(std::size_t interval) const { return interval < joined_.size() && joined_[interval]; }
-  void make_lean(std::size_t interval);
+  void make_lean(std::size_t interval, std::uint32_t form);
   void drop_state(std::size_t boundary);
   void drop_tape(std::size_t interval);
   // Of the tapes, those that are in the file (budgeted_spilling.cpp).

@@ -18,24 +18,30 @@ constexpr std::uint64_t kOlderParts = 64;
 // Of plans of whole runs, which are made once for many calls.
 constexpr PlannerLimits kWholeTables = {std::uint64_t{8} << 20, 250, Family::simple};
 
-// A tape is very cheap to make lean where it lets go of a byte for such a part of what running its interval again would take.
-constexpr std::uint64_t kVeryCheap = 4;
+// Tapes of a plan are lean up to such a form where a byte costs less than such a part of running its interval again: a ladder of
+// prices.
+struct Rung {
+  std::size_t form;
+  std::uint64_t part;
+};
+constexpr Rung kRungs[] = {{1, 4}, {1, 1}, {2, 1}, {3, 1}};
 
-// The run with those tapes lean for which that pays, and with those for which it is very cheap.
+// The run with tapes as lean as each rung has them, where that makes a difference.
 std::vector<Profile> lean_forms(const Profile& profile) {
   std::vector<Profile> forms;
-  std::size_t before = 0;
-  for (const std::uint64_t part : {kVeryCheap, std::uint64_t{1}}) {
+  std::vector<std::uint32_t> before(profile.size(), 0);
+  for (const Rung& rung : kRungs) {
     Profile form = profile;
-    std::size_t leans = 0;
+    std::vector<std::uint32_t> now;
     for (std::size_t i = 0; i < form.size(); ++i) {
-      if (!pays_to_thin(profile, i, part)) continue;
-      thin(form, i);
-      form.intervals[i].sweep = bounded(form.intervals[i].sweep + form.intervals[i].again);
-      ++leans;
+      for (std::uint32_t next = next_form(form, i, rung.form, rung.part); next != 0;
+           next = next_form(form, i, rung.form, rung.part))
+        form.intervals[i].form = next;
+      form.intervals[i].sweep = bounded(form.intervals[i].sweep + form.intervals[i].again());
+      now.push_back(form.intervals[i].form);
     }
-    if (leans != before) forms.push_back(std::move(form));
-    before = leans;
+    if (now != before) forms.push_back(std::move(form));
+    before = std::move(now);
   }
   return forms;
 }
@@ -89,7 +95,7 @@ Budgeted Budgeted::as_known(std::uint64_t budget, bool made) const {
     other.steps_ = positions_[i + 1] - positions_[i];
     const Weights told = told_of(i);
     other.step_cost_ = told.step;
-    other.add_interval(told, i > 0);
+    other.add_interval(told);
   }
   other.birth_of_ = birth_of_;
   other.more_reads_ = more_reads_;
@@ -129,8 +135,7 @@ void Budgeted::plan_known(std::uint64_t older) {
   again_cost_ = plan.again_cost_;
   moved_ = plan.moved_;
   most_in_file_ = plan.most_in_file_;
-  for (const Interval& interval : plan.profile_.intervals)
-    if (interval.lean) again_cost_ = bounded(again_cost_ + interval.again);
+  for (const Interval& interval : plan.profile_.intervals) again_cost_ = bounded(again_cost_ + interval.again());
   forward_ = plan.forward_;
   todo_ = std::move(plan.todo_);
 }
@@ -178,17 +183,18 @@ std::optional<Budgeted> Budgeted::planned_whole() const {
   last.sweep = bounded(2 * last_.forward);
   last.tape = last_.bytes;
   last.taping = last_.taping;
-  last.sweeping = bounded(last_.next - std::min(last_.next, last_.bytes) + run.cotangents[n]);
+  last.sweeping_of[0] = bounded(last_.next - std::min(last_.next, last_.bytes) + run.cotangents[n]);
   run.intervals.push_back(last);
   run.born.push_back(0);
   run.reach.emplace_back(n + 1, 0);
   run.cotangents.push_back(more_reads_);
-  const std::optional<Plan> best = Planner(run, room_, kWholeTables, lean_forms(run)).plan(room_);
+  const std::vector<Profile> forms = lean_forms(run);
+  const std::optional<Plan> best = Planner(run, room_, kWholeTables, forms).plan(room_);
   if (!best) return std::nullopt;
   for (const Move& move : best->moves) // each interval is on tape once
-    if (move.kind == Move::Kind::tape && move.form != 0 && move.at < n && pays_to_thin(profile_, move.at)) {
-      thin(plan.profile_, move.at);
-      thin(run, move.at);
+    if (move.kind == Move::Kind::tape && move.form != 0 && move.at < n) {
+      const std::uint32_t form = forms[move.form - 1].intervals[move.at].form;
+      plan.profile_.intervals[move.at].form = run.intervals[move.at].form = form;
     }
   const PlanReport report = check(run, best->moves);
   if (!report.fault.empty()) return std::nullopt;
@@ -220,7 +226,7 @@ std::uint32_t Budgeted::tapes_aside() const {
 void Budgeted::run_there() {
   const std::size_t n = profile_.size();
   const std::vector<bool> tapes = kept_tapes(), spilled = spilled_tapes();
-  auto is_whole = [&](std::size_t i) { return i == n || (tapes[i] && !spilled[i] && !profile_.intervals[i].lean); };
+  auto is_whole = [&](std::size_t i) { return i == n || (tapes[i] && !spilled[i] && profile_.intervals[i].form == 0); };
   joined_.assign(n + 1, false);
   for (std::size_t i = 1; i <= n; ++i) joined_[i] = is_whole(i - 1) && is_whole(i);
   todo_.clear();
@@ -255,7 +261,7 @@ void Budgeted::run_there() {
     peak_ = std::max(peak_, bounded(running_bytes(interval, tapes[i], then(true), then(false))));
     if (!tapes[i] || joined_[i + 1]) continue;
     push(Action::Kind::put_aside);
-    if (interval.lean) push(Action::Kind::thin, 0, aside);
+    if (interval.form != 0) push(Action::Kind::thin, interval.form, aside);
     if (spilled[i]) {
       push_moving(Action::Kind::spill, under_way(), aside);
       stays += interval.stays;

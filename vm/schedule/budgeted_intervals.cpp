@@ -4,6 +4,7 @@
 #include "vm/schedule/budgeted.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
 
@@ -24,7 +25,7 @@ constexpr std::uint64_t kLargestInterval = 2;
 
 // What the facts of one weighing can break of a profile is put on the safe side: what seems to have come back, or not to have
 // been alive, counts as new.
-void Budgeted::add_interval(const Weights& weights, bool beside) {
+void Budgeted::add_interval(const Weights& weights) {
   const std::size_t n = profile_.size();
   birth_of_.push_back(static_cast<std::uint32_t>(n));
   auto by_birth = [&](const std::vector<std::uint64_t>& told) {
@@ -33,28 +34,30 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
       bytes[birth_of_[k]] = bounded(bytes[birth_of_[k]] + told[k]);
     return bytes;
   };
-  std::vector<std::uint64_t> state = by_birth(weights.state), tape = by_birth(weights.tape), after = by_birth(weights.after);
-  auto beside_tape = [&](const std::vector<std::uint64_t>& told) {
-    return beside ? by_birth(told) : std::vector<std::uint64_t>(n + 1, 0);
-  };
-  const std::vector<std::uint64_t> before = beside_tape(weights.before), lean_before = beside_tape(weights.lean_before),
-                                   before_lean = beside_tape(weights.before_lean), lean_after = by_birth(weights.lean_after);
-  const std::vector<std::uint64_t> lean = weights.lean.empty() ? tape : by_birth(weights.lean), gone = by_birth(weights.gone);
-  auto share_of = [&](std::size_t k, std::uint64_t bytes) {
+  std::vector<std::uint64_t> state = by_birth(weights.state);
+  std::array<TapeForm, kTapeForms> forms = weights.forms;
+  for (TapeForm& form : forms) {
+    form.tape = form.tape.empty() ? forms[0].tape : by_birth(form.tape);
+    form.tape.resize(n + 1, 0);
+    form.after = by_birth(form.after);
+    for (std::vector<std::uint64_t>& bytes : form.before) bytes = by_birth(bytes);
+  }
+  const std::vector<std::uint64_t>& tape = forms[0].tape;
+  const std::vector<std::uint64_t> gone = by_birth(weights.gone);
+  auto share_of = [&](std::size_t k, std::uint64_t most) {
     TapeShare share;
     share.birth = static_cast<std::uint32_t>(k);
-    share.bytes = bytes;
-    share.before = k == n ? 0 : std::min(before[k], bytes);
-    share.after = std::min(after[k], bytes);
-    share.lean = std::min(lean[k], bytes);
-    share.lean_before = std::min({lean_before[k], share.lean, share.before});
-    share.lean_after = std::min({lean_after[k], share.lean, share.after});
-    share.before_lean = std::min(before_lean[k], share.before);
+    for (std::size_t f = 0; f < kTapeForms; ++f) {
+      TapeShare::Form& form = share.forms[f];
+      form.bytes = std::min(forms[f].tape[k], most);
+      form.after = std::min(forms[f].after[k], form.bytes);
+      for (std::size_t b = 0; b < kTapeForms; ++b) form.before[b] = k == n ? 0 : std::min(forms[f].before[b][k], form.bytes);
+    }
     // What neither the state before it nor that behind it has is not gone from one to the other.
-    if (k < n && tape[k] <= profile_.reach[n][k]) share.gone = std::min({gone[k], bytes, profile_.reach[n][k] - state[k]});
+    if (k < n && tape[k] <= profile_.reach[n][k]) share.gone = std::min({gone[k], most, profile_.reach[n][k] - state[k]});
     return share;
   };
-  std::uint64_t born = weights.together;
+  std::uint64_t born = forms[0].together;
   Interval interval;
   interval.tape = bounded(weights.own);
   for (std::size_t k = 0; k < n; ++k) {
@@ -74,24 +77,23 @@ void Budgeted::add_interval(const Weights& weights, bool beside) {
   interval.forward = bounded(bounded(weights.cost) + cost_of_steps(steps_));
   interval.taped = interval.forward;
   interval.sweep = bounded(2 * interval.forward - std::min(bounded(weights.unswept), interval.forward));
-  interval.again = bounded(weights.again);
   interval.stays = bounded(weights.stays);
   interval.padding = bounded(weights.padding);
   interval.advancing = bounded(weights.advancing);
   interval.taping = bounded(weights.taping);
-  interval.sweeping = bounded(weights.sweeping);
-  interval.sweeping_otherwise = bounded(weights.sweeping_lean);
   interval.more_reads = bounded(weights.more_reads);
-  interval.more_if_parts = bounded(weights.more_if_parts);
-  interval.more_if_parts_otherwise = bounded(weights.more_if_parts_lean);
+  for (std::size_t f = 0; f < kTapeForms; ++f) {
+    interval.again_of[f] = bounded(forms[f].again);
+    interval.sweeping_of[f] = bounded(forms[f].sweeping);
+    interval.more_if_parts_of[f] = bounded(forms[f].more_if_parts);
+    const std::uint64_t beside_state = forms[f].tape[n] - std::min(forms[f].tape[n], forms[f].after[n]);
+    if (f != 0) interval.born_of[f] = bounded(forms[f].together != 0 ? forms[f].together : state[n] + beside_state);
+  }
   const std::uint64_t whole = whole_tape(interval);
   interval.piece = weights.piece == 0 ? whole : bounded(weights.piece);
   interval.swept =
-      weights.piece == 0 ? bounded(whole + std::max(interval.sweeping, interval.taping) + cotangents) : bounded(weights.swept);
+      weights.piece == 0 ? bounded(whole + std::max(interval.sweeping(), interval.taping) + cotangents) : bounded(weights.swept);
   profile_.intervals.push_back(std::move(interval));
-  const std::uint64_t born_lean =
-      weights.together_lean != 0 ? weights.together_lean : state[n] + lean[n] - std::min(lean[n], lean_after[n]);
-  profile_.intervals.back().born_lean = bounded(born_lean);
   profile_.born.push_back(bounded(std::max({born, state[n], tape[n]})));
   profile_.reach.push_back(std::move(state));
   profile_.cotangents.push_back(cotangents);
@@ -121,13 +123,11 @@ void Budgeted::note_joined(const std::vector<JoinedCotangent>& joined, std::size
     for (const auto& [birth, bytes] : whole.parts) {
       if (birth >= birth_of_.size() || birth_of_[birth] >= profile_.size()) continue;
       Interval& made_in = profile_.intervals[birth_of_[birth]];
-      const auto add = [&](std::uint64_t& sweeping, std::uint64_t& more) {
-        const std::uint64_t added = std::min(bytes, more);
-        sweeping = bounded(sweeping + added);
-        more -= added;
-      };
-      add(made_in.sweeping, made_in.more_if_parts);
-      add(made_in.sweeping_otherwise, made_in.more_if_parts_otherwise);
+      for (std::size_t f = 0; f < kTapeForms; ++f) {
+        const std::uint64_t added = std::min(bytes, made_in.more_if_parts_of[f]);
+        made_in.sweeping_of[f] = bounded(made_in.sweeping_of[f] + added);
+        made_in.more_if_parts_of[f] -= added;
+      }
     }
   }
 }
@@ -152,7 +152,7 @@ std::uint64_t Budgeted::largest_tape() const { return room_for_one() / kLargestI
 std::uint64_t Budgeted::most_beside(std::size_t from, std::size_t to) const {
   std::uint64_t most = 0;
   for (std::size_t i = from; i < to; ++i)
-    most = std::max({most, profile_.intervals[i].sweeping, taping_beside(profile_.intervals[i])});
+    most = std::max({most, profile_.intervals[i].sweeping(), taping_beside(profile_.intervals[i])});
   return most;
 }
 
@@ -206,19 +206,17 @@ void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
   if (!reached && !too_many) return;       // another time
   std::vector<std::uint32_t> coarse(n, 0); // of each interval
   for (std::uint32_t c = 0; c + 1 < kept.size(); ++c) {
-    const auto is_lean = [&](std::uint32_t i) { return profile_.intervals[i].lean; };
-    bool any_lean = false, all_lean = true;
+    std::uint32_t form = 0; // the leanest that any of them has
     for (std::uint32_t i = kept[c]; i < kept[c + 1]; ++i) {
       coarse[i] = c;
       if (taped[i] && !whole[i]) drop_tape(i);
-      any_lean = any_lean || is_lean(i);
-      all_lean = all_lean && is_lean(i);
+      form = std::max(form, profile_.intervals[i].form);
     }
     if (std::find(spilled.begin() + kept[c], spilled.begin() + kept[c + 1], true) != spilled.begin() + kept[c + 1])
       for (std::uint32_t i = kept[c]; i < kept[c + 1]; ++i)
         if (whole[i] && !spilled[i]) spill_tape(i);
-    for (std::uint32_t i = kept[c]; any_lean && !all_lean && i < kept[c + 1]; ++i)
-      if (!is_lean(i)) make_lean(i);
+    for (std::uint32_t i = kept[c]; i < kept[c + 1]; ++i)
+      if (profile_.intervals[i].form != form) make_lean(i, form);
   }
   std::vector<std::uint64_t> reads(n + 1, 0);
   for (const Read& read : reads_)
@@ -335,10 +333,7 @@ Profile Budgeted::with_reads() const {
   for (std::size_t i = 0; i <= profile.size(); ++i) {
     profile.cotangents[i] = bounded(profile.cotangents[i] + reads[i]);
     if (i < profile.size()) {
-      std::uint64_t& sweeping = profile.intervals[i].sweeping;
-      sweeping = bounded(sweeping + within[i]);
-      std::uint64_t& otherwise = profile.intervals[i].sweeping_otherwise;
-      otherwise = bounded(otherwise + within[i]);
+      for (std::uint64_t& sweeping : profile.intervals[i].sweeping_of) sweeping = bounded(sweeping + within[i]);
       profile.intervals[i].swept = bounded(profile.intervals[i].swept + std::max(reads[i], reads[i + 1]));
     }
   }
@@ -353,15 +348,15 @@ std::vector<KnownInterval> Budgeted::intervals() const {
     KnownInterval k;
     k.steps = positions_[i + 1] - positions_[i];
     k.forward = interval.forward;
-    k.again = interval.again;
-    k.tape = k.lean = interval.tape;
-    for (const TapeShare& share : shares_at_first(interval)) {
-      k.tape += share.bytes;
-      k.lean += share.lean;
-    }
+    std::size_t leanest = 0;
+    for (std::size_t f = 1; f < kTapeForms; ++f)
+      if (shared_bytes(interval, f) < shared_bytes(interval, leanest)) leanest = f;
+    k.again = interval.again_of[leanest];
+    k.tape = interval.tape + shared_bytes(interval, 0);
+    k.lean = interval.tape + shared_bytes(interval, leanest);
     k.state = std::accumulate(state.begin(), state.end(), std::uint64_t{0});
     k.made = profile_.born[i];
-    k.sweeping = interval.sweeping;
+    k.sweeping = interval.sweeping();
     known.push_back(k);
   }
   return known;

@@ -30,13 +30,14 @@ void Budgeted::weighed_last(const Weights& weights) {
   note_joined(weights.joined, n);
   all_records_ = bounded(all_records_ + records_);
   last_.bytes = bounded(weights.own);
-  if (!weights.tape.empty()) last_.bytes = bounded(last_.bytes + bounded(weights.tape.back()));
+  if (const std::vector<std::uint64_t>& tape = weights.forms[0].tape; !tape.empty())
+    last_.bytes = bounded(last_.bytes + bounded(tape.back()));
   last_.taping = bounded(weights.taping);
   last_.forward = bounded(bounded(weights.cost) + cost_of_steps(steps_));
   // What its sweep holds has the cotangents at its start in it.
   note_updates(weights.updated);
   const std::uint64_t cotangents = bounded(profile_.cotangents[n] + read_from()[n]),
-                      sweeping = bounded(bounded(weights.sweeping) + more_reads_within()[n]);
+                      sweeping = bounded(bounded(weights.forms[0].sweeping) + more_reads_within()[n]);
   last_.next = bounded(last_.bytes + sweeping - std::min(sweeping, cotangents));
   if (survey_) { // the state at the start stays where it is, for a closer look
     slots_.give(states_.front().slot);
@@ -212,7 +213,8 @@ void Budgeted::perform(const std::vector<Move>& moves, std::size_t from) {
   auto put_aside = [&] {
     if (work == kNone) return;
     push(Action::Kind::put_aside);
-    if (profile_.intervals[std::exchange(work, kNone)].lean) push(Action::Kind::thin, 0, aside);
+    if (const std::uint32_t form = profile_.intervals[std::exchange(work, kNone)].form; form != 0)
+      push(Action::Kind::thin, form, aside);
     ++aside;
   };
   for (const Move& move : moves) {

@@ -74,7 +74,7 @@ std::uint64_t Budgeted::fetched_beside(std::size_t interval) const {
   const std::vector<bool> spilled = spilled_tapes();
   const Interval& its = profile_.intervals[interval];
   const std::vector<std::uint64_t> reads = read_from();
-  std::uint64_t taken = its.swept + std::max(reads[interval], reads[interval + 1]);
+  std::uint64_t taken = swept_bytes(its) + std::max(reads[interval], reads[interval + 1]);
   for (std::size_t i = 0; i < profile_.size(); ++i) {
     if (tapes[i]) states[i] = false;
     if (i >= interval) states[i] = tapes[i] = false;

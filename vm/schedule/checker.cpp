@@ -198,8 +198,8 @@ void Checker::tell(const Action& action, Schedule& schedule) {
     // Each state is all its own, and so is each tape.
     Weights weights;
     weights.state.assign(++weighed_, 0);
-    weights.tape.assign(weighed_, 0);
-    weights.state.back() = weights.together = program_.snapshot_bytes;
+    weights.forms[0].tape.assign(weighed_, 0);
+    weights.state.back() = weights.forms[0].together = program_.snapshot_bytes;
     weights.own = records(work_) * kRecordBytes;
     schedule.weighed(weights);
   }

@@ -63,12 +63,12 @@ void Keeping::note_before() {
 std::uint64_t Keeping::alone(std::size_t interval) const {
   const Interval& its = profile_.intervals[interval];
   if (tapes_[interval]) return swept(interval);
-  return tape_[interval] + profile_.cotangents[interval + 1] + std::max(its.sweeping, taping_beside(its));
+  return tape_[interval] + profile_.cotangents[interval + 1] + std::max(its.sweeping(), taping_beside(its));
 }
 
 std::uint64_t Keeping::swept(std::size_t interval) const {
   const Interval& its = profile_.intervals[interval];
-  return file_.has(interval) ? its.swept : tape_[interval] + profile_.cotangents[interval + 1] + its.sweeping;
+  return file_.has(interval) ? swept_bytes(its) : tape_[interval] + profile_.cotangents[interval + 1] + its.sweeping();
 }
 
 std::uint64_t Keeping::peak() const {
@@ -122,7 +122,7 @@ double Keeping::cost_of_part(std::size_t from, std::size_t to) const {
   std::uint64_t forward = 0, sweeping = 0;
   for (std::size_t i = from; i < to; ++i) {
     forward += profile_.intervals[i].forward;
-    sweeping = std::max({sweeping, profile_.intervals[i].sweeping, taping_beside(profile_.intervals[i])});
+    sweeping = std::max({sweeping, profile_.intervals[i].sweeping(), taping_beside(profile_.intervals[i])});
   }
   const std::uint64_t used = before_[from] + profile_.cotangents[from] + sweeping;
   const auto room = static_cast<double>(room_ - std::min(room_, used));

@@ -77,9 +77,9 @@ private:
       current_ = kNone;
       // What has not been put aside is not lean.
       const Interval& interval = profile_.intervals[at];
-      const bool whole = work == at && interval.lean;
-      note(held_bytes(profile_, states_, tapes_, whole ? at : kNone) + (whole ? interval.sweeping_otherwise : interval.sweeping));
-      report_.cost += profile_.intervals[at].sweep;
+      const bool whole = work == at && interval.form != 0;
+      note(held_bytes(profile_, states_, tapes_, whole ? at : kNone) + (whole ? interval.sweeping_of[0] : interval.sweeping()));
+      report_.cost += interval.sweep;
       tapes_.erase(at);
       unreversed_ = at;
       return {};

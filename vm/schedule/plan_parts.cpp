@@ -42,11 +42,12 @@ void Parts::weigh(const Profile& profile, std::size_t first) {
   for (std::size_t i = first; i < end; ++i) {
     const Interval& interval = profile.intervals[i];
     own += interval.tape;
-    const auto add = [&](Shared& shared, const std::vector<TapeShare>& shares) {
-      for (const TapeShare& share : shares) {
+    const auto add = [&](Shared& shared, std::size_t form) {
+      for (const TapeShare& share : interval.shares) {
         if (share.birth < base_) continue; // the base holds it
-        if (shared.bytes[share.birth] == 0 && share.bytes != 0) shared.births.push_back(share.birth);
-        shared.bytes[share.birth] += share.bytes - (i > first ? before_of(profile, i, share) : 0);
+        const std::uint64_t bytes = share.forms[form].bytes;
+        if (shared.bytes[share.birth] == 0 && bytes != 0) shared.births.push_back(share.birth);
+        shared.bytes[share.birth] += bytes - (i > first ? before_of(profile, i, share, form) : 0);
       }
     };
     const auto born = [&](std::size_t k, bool in_work) { return in_work && k == i ? profile.born[i] : born_[k - base_]; };
@@ -66,9 +67,9 @@ void Parts::weigh(const Profile& profile, std::size_t first) {
     };
     for (const std::uint32_t k : of_tapes.births) // what died has gone from the state
       if (k < i) at_its_end[k] -= std::min(at_its_end[k], profile.reach[i][k] - profile.reach[i + 1][k]);
-    const auto note_after = [&](std::vector<std::uint64_t>& common, const std::vector<TapeShare>& shares) {
-      for (const TapeShare& share : shares)
-        if (share.birth >= base_) common[share.birth] = std::max(common[share.birth], share.after);
+    const auto note_after = [&](std::vector<std::uint64_t>& common, std::size_t form) {
+      for (const TapeShare& share : interval.shares)
+        if (share.birth >= base_) common[share.birth] = std::max(common[share.birth], share.forms[form].after);
     };
     const auto held_beside_end = [&](const Shared& shared, const std::vector<std::uint64_t>& common, bool in_work) {
       std::uint64_t bytes = own + newer(i + 1);
@@ -84,23 +85,24 @@ void Parts::weigh(const Profile& profile, std::size_t first) {
     };
     Tapes& now = tapes_[index(first, i + 1)];
     Shared at_first; // until the last one is lean
-    if (interval.lean) {
+    const bool lean = interval.form != 0;
+    if (lean) {
       at_first = of_tapes;
-      add(at_first, interval.whole);
+      add(at_first, 0);
       std::vector<std::uint64_t> common = at_its_end;
-      note_after(common, interval.whole);
+      note_after(common, 0);
       now.taping = running(at_first, common);
     }
-    add(of_tapes, interval.shares);
-    note_after(at_its_end, interval.shares);
-    if (!interval.lean) now.taping = running(of_tapes, at_its_end);
+    add(of_tapes, interval.form);
+    note_after(at_its_end, interval.form);
+    if (!lean) now.taping = running(of_tapes, at_its_end);
     const Tapes& before = tapes_[index(first, i)];
     now.cost = before.cost + static_cast<double>(interval.taped) + static_cast<double>(interval.sweep);
     now.tape_peak = std::max(before.tape_peak, now.taping.least());
-    now.sweep_peak = now.sweep_peak_aside =
-        std::max(before.sweep_peak_aside, held(of_tapes, false) + profile.cotangents[i + 1] + interval.sweeping);
-    if (interval.lean)
-      now.sweep_peak = std::max(now.sweep_peak, held(at_first, true) + profile.cotangents[i + 1] + interval.sweeping_otherwise);
+    now.beside_sweep = held(of_tapes, false) + profile.cotangents[i + 1];
+    now.sweep_peak = now.sweep_peak_aside = std::max(before.sweep_peak_aside, now.beside_sweep + interval.sweeping());
+    if (lean)
+      now.sweep_peak = std::max(now.sweep_peak, held(at_first, true) + profile.cotangents[i + 1] + interval.sweeping_of[0]);
     now.keep = held_beside_end(of_tapes, at_its_end, false);
   }
 }

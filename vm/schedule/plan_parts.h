@@ -38,7 +38,8 @@ public:
     std::uint64_t sweep_peak = 0;
     std::uint64_t sweep_peak_aside = 0; // if all of them have been put aside before; the last one may not be lean otherwise
     std::uint64_t keep = 0;             // what the tapes and the state at `last` weigh while what lies behind is reversed
-    Running taping;                     // of the last of them
+    Running taping;                     // of the last of them; and while that is swept, what is held if all were put aside
+    std::uint64_t beside_sweep = 0;     // before, beside what its sweep takes
   };
   const Tapes& tapes(std::size_t first, std::size_t last) const { return tapes_[index(first, last)]; }
 

@@ -31,7 +31,7 @@ std::uint64_t least_possible(const Profile& profile, const Parts& whole) {
     const Interval& interval = profile.intervals[i];
     const std::uint64_t scratch = std::min(interval.taping, interval.taping_alone);
     least = std::max({least, whole.newer(i + 1) + interval.tape + scratch + profile.cotangents[i + 1],
-                      interval.tape + profile.cotangents[i + 1] + interval.sweeping});
+                      interval.tape + profile.cotangents[i + 1] + interval.sweeping()});
   }
   return least;
 }

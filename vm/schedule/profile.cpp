@@ -14,47 +14,31 @@ bool small(std::uint64_t value) { return value <= kMostOfOne; }
 
 bool interval_sound(const Interval& interval, std::size_t index, const std::vector<std::uint64_t>& alive,
                     const std::vector<std::uint64_t>& then) {
-  for (const std::uint64_t value :
-       {interval.forward, interval.taped, interval.sweep, interval.tape, interval.again, interval.born_lean, interval.stays,
-        interval.padding, interval.piece, interval.swept, interval.advancing, interval.taping, interval.advancing_alone,
-        interval.taping_alone, interval.sweeping, interval.sweeping_otherwise, interval.more_if_parts,
-        interval.more_if_parts_otherwise, interval.more_reads})
+  for (const std::uint64_t value : {interval.forward, interval.taped, interval.sweep, interval.tape, interval.stays,
+                                    interval.padding, interval.piece, interval.swept, interval.advancing, interval.taping,
+                                    interval.advancing_alone, interval.taping_alone, interval.more_reads})
     if (!small(value)) return false;
-  if (interval.shares.size() > index + 1 || (interval.lean && saved_by_thinning(interval) != 0)) return false;
-  if (interval.whole.size() > index + 1 || (!interval.lean && !interval.whole.empty())) return false;
-  const auto sound = [&](const TapeShare& share) {
-    return share.birth <= index && small(share.bytes) && share.before <= share.bytes && share.after <= share.bytes &&
-           share.lean <= share.bytes && share.lean_before <= std::min(share.lean, share.before) &&
-           share.lean_after <= std::min(share.lean, share.after) && share.before_lean <= share.before &&
-           (share.birth == index ? share.before == 0 && share.gone == 0
-                                 : share.bytes <= alive[share.birth] && then[share.birth] <= alive[share.birth] &&
-                                       share.gone <= alive[share.birth] - then[share.birth]);
-  };
-  return std::ranges::all_of(interval.shares, sound) && std::ranges::all_of(interval.whole, sound);
+  for (const auto* const by_form : {&interval.sweeping_of, &interval.again_of, &interval.born_of, &interval.more_if_parts_of})
+    if (!std::ranges::all_of(*by_form, small)) return false;
+  if (interval.form >= kTapeForms || interval.shares.size() > index + 1) return false;
+  return std::ranges::all_of(interval.shares, [&](const TapeShare& share) {
+    const std::uint64_t most = share.forms[0].bytes;
+    if (share.birth > index || !small(most)) return false;
+    if (share.birth == index) {
+      if (share.gone != 0) return false;
+    } else {
+      const std::uint64_t had = alive[share.birth], has = then[share.birth];
+      if (most > had || has > had || share.gone > std::min(most, had - has)) return false;
+    }
+    return std::ranges::all_of(share.forms, [&](const TapeShare::Form& form) {
+      const std::uint64_t before = std::ranges::max(form.before);
+      return form.bytes <= most && form.after <= form.bytes && before <= (share.birth == index ? 0 : form.bytes);
+    });
+  });
 }
 
-void swap_sweeping(Interval& interval) {
-  std::swap(interval.sweeping, interval.sweeping_otherwise);
-  std::swap(interval.more_if_parts, interval.more_if_parts_otherwise);
-}
-
-// What a lean tape still holds of its shares.
-void make_lean(Interval& interval) {
-  interval.whole = interval.shares;
-  for (TapeShare& share : interval.shares) {
-    share.bytes = share.lean;
-    share.before = share.before_lean = share.lean_before;
-    share.after = share.lean_after;
-  }
-  std::erase_if(interval.shares, [](const TapeShare& share) { return share.bytes == 0; });
-  swap_sweeping(interval);
-  interval.lean = true;
-}
-
-std::uint64_t sum_of(const std::vector<TapeShare>& shares, std::uint64_t TapeShare::*part) {
-  std::uint64_t sum = 0;
-  for (const TapeShare& share : shares) sum += share.*part;
-  return sum;
+std::uint64_t added_bytes(const Interval& interval) { // of lean tapes: what their sweep holds more than that of a whole one
+  return interval.sweeping() - std::min(interval.sweeping(), interval.sweeping_of[0]);
 }
 
 } // namespace
@@ -75,11 +59,21 @@ bool Profile::sound() const {
   return true;
 }
 
-std::uint64_t whole_tape(const Interval& interval) {
-  std::uint64_t bytes = interval.tape;
-  for (const TapeShare& share : interval.shares) bytes += share.bytes;
-  return bounded(bytes);
+std::uint64_t shared_bytes(const Interval& interval, std::size_t form) {
+  std::uint64_t bytes = 0;
+  for (const TapeShare& share : interval.shares) bytes += share.forms[form].bytes;
+  return bytes;
 }
+
+std::uint64_t whole_tape(const Interval& interval) { return bounded(interval.tape + shared_bytes(interval, interval.form)); }
+
+// Of what stays in memory, at most what is gone when it is lean takes as much in the file.
+std::uint64_t in_file(const Interval& interval) {
+  const std::uint64_t whole = whole_tape(interval), saved = bounded(interval.tape + shared_bytes(interval, 0)) - whole;
+  return bounded(whole - std::min(interval.stays, whole) + interval.padding + std::min(interval.stays, saved));
+}
+
+std::uint64_t swept_bytes(const Interval& interval) { return bounded(interval.swept + added_bytes(interval)); }
 
 std::uint64_t in_file(const Profile& profile, const std::vector<bool>& tapes) {
   std::uint64_t bytes = 0;
@@ -88,52 +82,38 @@ std::uint64_t in_file(const Profile& profile, const std::vector<bool>& tapes) {
   return bounded(bytes);
 }
 
-std::uint64_t saved_by_thinning(const Interval& interval) {
-  std::uint64_t saved = 0;
-  for (const TapeShare& share : interval.shares) saved += share.bytes - share.lean;
-  return saved;
+bool PriceOfByte::operator<(const PriceOfByte& other) const { return Wide{cost} * other.bytes < Wide{other.cost} * bytes; }
+
+PriceOfByte price_of(const Interval& interval, std::size_t form) {
+  const std::uint64_t now = shared_bytes(interval, interval.form), then = shared_bytes(interval, form);
+  return {interval.again_of[form] - std::min(interval.again_of[form], interval.again()), now - std::min(now, then)};
 }
 
-bool pays_to_thin(const Profile& profile, std::size_t interval, std::uint64_t part) {
+std::uint32_t next_form(const Profile& profile, std::size_t interval, std::size_t most, std::uint64_t part) {
   const Interval& its = profile.intervals[interval];
-  const std::uint64_t saved = saved_by_thinning(its);
-  return !its.lean && saved != 0 &&
-         Wide{its.again} * tape_bytes(profile, interval, interval + 1) * part < Wide{its.forward} * saved;
-}
-
-std::uint64_t stays_of_thinned(const Interval& interval, std::uint64_t saved) { return std::min(interval.stays, saved); }
-
-void thin(Profile& profile, std::size_t index) {
-  Interval& interval = profile.intervals[index];
-  if (interval.lean) return;
-  const std::uint64_t saved = saved_by_thinning(interval);
-  make_lean(interval);
-  if (interval.sweeping > interval.sweeping_otherwise)
-    interval.swept = bounded(interval.swept + interval.sweeping - interval.sweeping_otherwise);
-  interval.padding = bounded(interval.padding + stays_of_thinned(interval, saved));
-}
-
-Interval unthinned(const Interval& interval) {
-  if (!interval.lean) return interval;
-  Interval whole = interval;
-  whole.shares = std::move(whole.whole);
-  whole.whole.clear();
-  whole.lean = false;
-  swap_sweeping(whole);
-  whole.padding -= std::min(whole.padding, stays_of_thinned(whole, saved_by_thinning(whole)));
-  return whole;
+  std::uint32_t best = 0;
+  PriceOfByte least{its.forward / part, std::max<std::uint64_t>(1, tape_bytes(profile, interval, interval + 1))};
+  for (std::uint32_t form = its.form + 1; form <= most; ++form) {
+    const PriceOfByte price = price_of(its, form);
+    if (price.bytes == 0 || !(price < least)) continue;
+    best = form;
+    least = price;
+  }
+  return best;
 }
 
 std::uint64_t born_aside(const Profile& profile, std::size_t index) {
   const Interval& interval = profile.intervals[index];
-  return interval.lean ? std::min(profile.born[index], interval.born_lean) : profile.born[index];
+  return std::min(profile.born[index], interval.form == 0 ? kMostOfOne : interval.born_of[interval.form]);
 }
 
 std::uint64_t taping_beside(const Interval& interval) {
-  const auto beside_end = [](const std::vector<TapeShare>& shares) {
-    return sum_of(shares, &TapeShare::bytes) - sum_of(shares, &TapeShare::after);
+  const auto beside_end = [&](std::size_t form) {
+    std::uint64_t bytes = 0;
+    for (const TapeShare& share : interval.shares) bytes += share.forms[form].bytes - share.forms[form].after;
+    return bytes;
   };
-  const std::uint64_t at_first = beside_end(shares_at_first(interval)), aside = beside_end(interval.shares);
+  const std::uint64_t at_first = beside_end(0), aside = beside_end(interval.form);
   return bounded(interval.taping + at_first - std::min(at_first, aside));
 }
 
@@ -142,7 +122,7 @@ std::uint64_t lost(const Profile& profile, std::size_t interval, std::size_t bou
   for (std::size_t k = 0; k < std::min(interval, boundary); ++k)
     bytes += profile.reach[interval][k] - profile.reach[interval + 1][k];
   if (!on_tape) return bytes;
-  for (const TapeShare& share : shares_at_first(profile.intervals[interval]))
+  for (const TapeShare& share : profile.intervals[interval].shares)
     if (share.birth < std::min(interval, boundary)) bytes -= share.gone;
   return bytes;
 }
@@ -151,7 +131,7 @@ std::vector<std::uint64_t> least_born(const Profile& profile) {
   std::vector<std::uint64_t> most(profile.size(), 0);
   for (std::size_t k = 0; k < profile.size(); ++k) most[k] = profile.reach[k + 1][k];
   for (const Interval& interval : profile.intervals)
-    for (const TapeShare& share : shares_at_first(interval)) most[share.birth] = std::max(most[share.birth], share.bytes);
+    for (const TapeShare& share : interval.shares) most[share.birth] = std::max(most[share.birth], share.forms[0].bytes);
   return most;
 }
 
@@ -183,11 +163,12 @@ HeldInOrder::HeldInOrder(const Profile& profile) : profile_(profile), births_(pr
 // end it still has in common with a later one, but for what died in between.
 void HeldInOrder::add_state(std::size_t boundary) {
   for (const std::size_t tape : tapes_)
-    for (const TapeShare& share : shares_of(tape)) {
+    for (const TapeShare& share : profile_.intervals[tape].shares) {
       if (share.birth < open_) continue;
       const std::uint64_t died = profile_.reach[tape + 1][share.birth] - profile_.reach[boundary][share.birth];
+      const std::uint64_t after = share.forms[form_of(tape)].after;
       std::uint64_t& twice = births_[share.birth].twice;
-      twice = std::max(twice, share.after - std::min(share.after, died));
+      twice = std::max(twice, after - std::min(after, died));
     }
   tapes_.clear();
   for (std::size_t k = open_; k < boundary; ++k) {
@@ -199,11 +180,6 @@ void HeldInOrder::add_state(std::size_t boundary) {
   open_ = boundary;
 }
 
-const std::vector<TapeShare>& HeldInOrder::shares_of(std::size_t tape) const {
-  const Interval& interval = profile_.intervals[tape];
-  return tape == in_work_ ? shares_at_first(interval) : interval.shares;
-}
-
 void HeldInOrder::add_tape(std::size_t interval, bool in_work) {
   own_ += profile_.intervals[interval].tape;
   if (in_work) {
@@ -213,14 +189,15 @@ void HeldInOrder::add_tape(std::size_t interval, bool in_work) {
   const bool beside = tape_ != kNoInterval && tape_ + 1 == interval;
   tape_ = interval;
   tapes_.push_back(interval);
-  for (const TapeShare& share : shares_of(interval)) {
+  const std::size_t form = form_of(interval);
+  for (const TapeShare& share : profile_.intervals[interval].shares) {
     const std::size_t k = share.birth;
     if (k < open_) continue; // a state that lies in between has all that was alive
     OfBirth& birth = births_[k];
     shared_ -= birth.bytes();
     // This tape, those behind it and later states hold parts of what was alive at its start.
     if (k < interval) birth.most = std::min(birth.most, birth.tapes + profile_.reach[interval][k]);
-    birth.tapes += share.bytes - (beside ? before_of(profile_, interval, share) : 0);
+    birth.tapes += share.forms[form].bytes - (beside ? before_of(profile_, interval, share, form) : 0);
     shared_ += birth.bytes();
   }
 }
@@ -228,9 +205,11 @@ void HeldInOrder::add_tape(std::size_t interval, bool in_work) {
 std::uint64_t tape_bytes(const Profile& profile, std::size_t from, std::size_t to) {
   std::uint64_t bytes = 0;
   for (std::size_t i = from; i < to; ++i) {
-    bytes += profile.intervals[i].tape;
-    for (const TapeShare& share : profile.intervals[i].shares)
-      if (share.birth >= from) bytes += share.bytes - (i > from ? before_of(profile, i, share) : 0);
+    const Interval& interval = profile.intervals[i];
+    bytes += interval.tape;
+    for (const TapeShare& share : interval.shares)
+      if (share.birth >= from)
+        bytes += share.forms[interval.form].bytes - (i > from ? before_of(profile, i, share, interval.form) : 0);
   }
   return bytes;
 }
@@ -242,152 +221,162 @@ Profile part_of(const Profile& profile, std::size_t from, std::size_t to) {
                {at(profile.born, from), at(profile.born, to)},
                {at(profile.cotangents, from), at(profile.cotangents, to + 1)}};
   for (Interval& interval : part.intervals) {
-    for (std::vector<TapeShare>* const shares : {&interval.shares, &interval.whole}) {
-      std::erase_if(*shares, [&](const TapeShare& share) { return share.birth < from; });
-      for (TapeShare& share : *shares) share.birth -= static_cast<std::uint32_t>(from);
-    }
+    std::erase_if(interval.shares, [&](const TapeShare& share) { return share.birth < from; });
+    for (TapeShare& share : interval.shares) share.birth -= static_cast<std::uint32_t>(from);
   }
   for (std::size_t i = from; i <= to; ++i) part.reach.emplace_back(at(profile.reach[i], from), at(profile.reach[i], i));
   return part;
 }
 
+namespace {
+
+// Sums a line over the fine intervals of each coarse one, of so many.
+template <class F> std::vector<std::uint64_t> summed(const std::vector<std::uint32_t>& boundaries, std::size_t count, F&& line) {
+  std::vector<std::uint64_t> sums(count, 0);
+  for (std::size_t c = 0; c < count; ++c)
+    for (std::size_t k = boundaries[c]; k < boundaries[c + 1]; ++k) sums[c] += line(k);
+  return sums;
+}
+
+// What the tapes of [from, to) share as one, by birth, in intervals between these boundaries, `count` of them until there.
+std::vector<TapeShare> shares_as_one(const Profile& profile, const std::vector<std::uint32_t>& boundaries, std::size_t count) {
+  const std::size_t from = boundaries[count - 1], to = boundaries[count];
+  std::vector<TapeShare> fine(to), coarse;
+  for (std::size_t i = from; i < to; ++i)
+    for (const TapeShare& share : profile.intervals[i].shares) {
+      TapeShare& of_birth = fine[share.birth];
+      const std::uint64_t alive = share.birth < from ? profile.reach[from][share.birth] : profile.born[share.birth];
+      if (share.birth < from) of_birth.gone += share.gone; // what goes in one part is not there in a later one
+      for (std::size_t f = 0; f < kTapeForms; ++f) {
+        const TapeShare::Form& part = share.forms[f];
+        TapeShare::Form& whole = of_birth.forms[f];
+        const std::uint64_t fresh = part.bytes - (i > from ? part.before[f] : 0);
+        whole.bytes = std::min(whole.bytes + fresh, f == 0 ? alive : of_birth.forms[0].bytes);
+        if (i == from) whole.before = part.before;
+        if (i + 1 == to) whole.after = part.after;
+      }
+    }
+  for (std::size_t d = 0; d < count; ++d) {
+    TapeShare share;
+    share.birth = static_cast<std::uint32_t>(d);
+    for (std::size_t k = boundaries[d]; k < boundaries[d + 1]; ++k) {
+      share.gone += fine[k].gone;
+      for (std::size_t f = 0; f < kTapeForms; ++f) {
+        TapeShare::Form& form = share.forms[f];
+        const TapeShare::Form& of_part = fine[k].forms[f];
+        form.bytes += of_part.bytes;
+        form.after += of_part.after;
+        for (std::size_t b = 0; b < kTapeForms; ++b) form.before[b] += of_part.before[b];
+      }
+    }
+    if (share.forms[0].bytes == 0) continue;
+    share.gone = std::min(share.gone, share.forms[0].bytes);
+    for (TapeShare::Form& form : share.forms) {
+      form.bytes = std::min(form.bytes, share.forms[0].bytes);
+      form.after = std::min(form.after, form.bytes);
+      for (std::uint64_t& before : form.before) before = d + 1 == count ? 0 : std::min(before, form.bytes);
+    }
+    coarse.push_back(share);
+  }
+  return coarse;
+}
+
+std::uint64_t beyond(std::uint64_t bytes, std::uint64_t counted) { return bytes - std::min(bytes, counted); }
+
+// While the parts of an interval are done one by one, in its first form, what is held beyond what is held while it is done as
+// one: beside the state at its end, `end`, and beside that and its whole tape, which comes to `taped`.
+void set_running(Interval& whole, const Profile& profile, const Parts& parts, std::size_t from, std::size_t to, std::uint64_t end,
+                 std::uint64_t taped) {
+  whole.advancing = beyond(parts.advance_peak(to), end);
+  whole.taping = beyond(parts.tapes(from, to).tape_peak, taped);
+  // Where the state at its start is not held, as much of that is there in each part as is lost from there on.
+  whole.advancing_alone = whole.taping_alone = 0;
+  std::uint64_t lost_advancing = 0, lost_taping = 0;
+  for (std::size_t i = to; i-- > from;) {
+    const Parts::Running advancing = parts.advancing(i), taping = parts.taping(from, i);
+    const std::uint64_t advancing_at_end = lost_advancing + advancing.beside_end, taping_at_end = lost_taping + taping.beside_end;
+    lost_advancing += lost(profile, i, from, false);
+    lost_taping += lost(profile, i, from, true);
+    const std::uint64_t most_advancing = std::min(advancing_at_end, lost_advancing + advancing.beside_both),
+                        most_taping = std::min(taping_at_end, lost_taping + taping.beside_both);
+    whole.advancing_alone = bounded(std::max(whole.advancing_alone, beyond(most_advancing, end)));
+    whole.taping_alone = bounded(std::max(whole.taping_alone, beyond(most_taping, taped)));
+  }
+}
+
+// The same while its parts are swept in the form that they have, beside all that `counted` has. `reads`: as coarsened() has it.
+void set_sweeping(Interval& whole, const Profile& profile, const Parts& parts, std::size_t from, std::size_t to,
+                  std::uint64_t counted, const std::vector<std::uint64_t>& reads) {
+  std::uint64_t most = 0, if_parts = 0, with_reads = 0;
+  std::uint64_t swept = 0; // what parts behind read
+  for (std::size_t i = to; i-- > from;) {
+    const Interval& part = profile.intervals[i];
+    const std::uint64_t beside = parts.tapes(from, i + 1).beside_sweep;
+    most = std::max(most, beside + part.sweeping());
+    if_parts = std::max(if_parts, beside + bounded(part.sweeping() + part.more_if_parts_of[part.form]));
+    with_reads = std::max(with_reads, beside + bounded(part.sweeping() + part.more_reads + swept));
+    if (i < reads.size()) swept = bounded(swept + reads[i]);
+  }
+  const std::size_t form = profile.intervals[from].form;
+  whole.sweeping_of[form] = beyond(most, counted);
+  whole.more_if_parts_of[form] = bounded(beyond(beyond(if_parts, counted), whole.sweeping_of[form]));
+  whole.more_reads = bounded(std::max(whole.more_reads, beyond(beyond(with_reads, counted), whole.sweeping_of[form])));
+}
+
+} // namespace
+
 Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boundaries, const std::vector<std::uint64_t>& reads) {
   Profile coarse;
   const std::size_t count = boundaries.size() - 1;
-  // While its parts are taped as one, none of them is lean yet.
-  Profile at_first = profile, all_lean = profile;
-  for (std::size_t i = 0; i < profile.size(); ++i) {
-    at_first.intervals[i] = unthinned(profile.intervals[i]);
-    thin(all_lean, i);
-  }
-  const auto with_parts = [](Profile of) {
-    for (Interval& interval : of.intervals) interval.sweeping = bounded(interval.sweeping + interval.more_if_parts);
-    return of;
-  };
-  const Profile at_first_parts = with_parts(at_first), all_lean_parts = with_parts(all_lean);
-  const auto with_reads = [&](Profile of) {
-    for (std::size_t c = 0; c < count; ++c) {
-      std::uint64_t swept = 0; // what parts behind read
-      for (std::size_t i = boundaries[c + 1]; i-- > boundaries[c];) {
-        of.intervals[i].sweeping = bounded(of.intervals[i].sweeping + of.intervals[i].more_reads + swept);
-        if (i < reads.size()) swept = bounded(swept + reads[i]);
-      }
-    }
-    return of;
-  };
-  const Profile at_first_reads = with_reads(at_first), all_lean_reads = with_reads(all_lean);
-  // Sums a line over the fine intervals of each coarse one.
-  auto summed = [&](const std::vector<std::uint64_t>& line, std::size_t coarse_count) {
-    std::vector<std::uint64_t> sums(coarse_count, 0);
-    for (std::size_t c = 0; c < coarse_count; ++c)
-      for (std::size_t k = boundaries[c]; k < boundaries[c + 1]; ++k) sums[c] += line[k];
-    return sums;
-  };
+  Profile formed = profile; // with tapes in one form after the other
   for (std::size_t c = 0; c <= count; ++c) {
-    coarse.reach.push_back(summed(profile.reach[boundaries[c]], c));
+    coarse.reach.push_back(summed(boundaries, c, [&](std::size_t k) { return profile.reach[boundaries[c]][k]; }));
     coarse.cotangents.push_back(profile.cotangents[boundaries[c]]);
   }
-  coarse.born = summed(profile.born, count);
+  coarse.born = summed(boundaries, count, [&](std::size_t k) { return profile.born[k]; });
   for (std::size_t c = 0; c < count; ++c) {
     const std::size_t from = boundaries[c], to = boundaries[c + 1];
     Interval whole;
-    std::vector<std::uint64_t> shares(to, 0), lean(to, 0), before(to, 0), after(to, 0);
-    std::vector<std::uint64_t> lean_before(to, 0), lean_after(to, 0), before_lean(to, 0), gone(to, 0);
+    whole.form = profile.intervals[from].form; // as all its parts have
     for (std::size_t i = from; i < to; ++i) {
       const Interval& part = profile.intervals[i];
-      whole.forward = std::min(kMostOfOne, whole.forward + part.forward);
-      whole.taped = std::min(kMostOfOne, whole.taped + part.taped);
-      whole.sweep = std::min(kMostOfOne, whole.sweep + part.sweep);
-      whole.tape = std::min(kMostOfOne, whole.tape + part.tape);
-      whole.again = std::min(kMostOfOne, whole.again + part.again);
+      whole.forward = bounded(whole.forward + part.forward);
+      whole.taped = bounded(whole.taped + part.taped);
+      whole.sweep = bounded(whole.sweep + part.sweep);
+      whole.tape = bounded(whole.tape + part.tape);
+      for (std::size_t f = 0; f < kTapeForms; ++f) whole.again_of[f] = bounded(whole.again_of[f] + part.again_of[f]);
       // What two parts hold of what stays is in `shares` once.
       std::uint64_t both = 0;
-      for (std::size_t k = 0; i > from && k < part.shares.size(); ++k) both += before_of(profile, i, part.shares[k]);
+      for (std::size_t k = 0; i > from && k < part.shares.size(); ++k) both += part.shares[k].forms[0].before[0];
       both = i > from ? std::min({both, part.stays, profile.intervals[i - 1].stays}) : 0;
-      whole.stays = std::min(kMostOfOne, whole.stays + part.stays);
-      whole.padding = std::min(kMostOfOne, whole.padding + part.padding + both);
+      whole.stays = bounded(whole.stays + part.stays);
+      whole.padding = bounded(whole.padding + part.padding + both);
       whole.piece = std::max(whole.piece, part.piece);
       whole.swept = std::max(whole.swept, part.swept);
-      for (const TapeShare& share : shares_at_first(part)) {
-        const std::uint64_t fresh = share.bytes - (i > from ? share.before : 0);
-        shares[share.birth] = std::min(shares[share.birth] + fresh,
-                                       share.birth < from ? profile.reach[from][share.birth] : profile.born[share.birth]);
-        const std::uint64_t fresh_lean = share.lean - (i > from ? share.lean_before : 0);
-        lean[share.birth] = std::min(lean[share.birth] + fresh_lean, shares[share.birth]);
-        if (share.birth < from) gone[share.birth] += share.gone; // what goes in one part is not there in a later one
-        if (i == from) {
-          before[share.birth] = share.before;
-          lean_before[share.birth] = share.lean_before;
-          before_lean[share.birth] = share.before_lean;
-        }
-        if (i + 1 == to) {
-          after[share.birth] = share.after;
-          lean_after[share.birth] = share.lean_after;
-        }
-      }
     }
-    const std::vector<std::uint64_t> of_births = summed(shares, c + 1), of_before = summed(before, c + 1),
-                                     of_after = summed(after, c + 1), of_lean = summed(lean, c + 1),
-                                     of_lean_before = summed(lean_before, c + 1), of_lean_after = summed(lean_after, c + 1),
-                                     of_before_lean = summed(before_lean, c + 1), of_gone = summed(gone, c + 1);
-    for (std::size_t d = 0; d <= c; ++d) {
-      if (of_births[d] == 0) continue;
-      TapeShare share;
-      share.birth = static_cast<std::uint32_t>(d);
-      share.bytes = of_births[d];
-      share.before = std::min(of_before[d], share.bytes);
-      share.after = std::min(of_after[d], share.bytes);
-      share.lean = std::min(of_lean[d], share.bytes);
-      share.lean_before = std::min({of_lean_before[d], share.lean, share.before});
-      share.lean_after = std::min({of_lean_after[d], share.lean, share.after});
-      share.before_lean = std::min(of_before_lean[d], share.before);
-      share.gone = std::min(of_gone[d], share.bytes);
-      whole.shares.push_back(share);
-    }
+    whole.shares = shares_as_one(profile, boundaries, c + 1);
     const std::uint64_t end = coarse.reach[c + 1][c];
-    // What the tape holds of this interval, and how much of that the state at its end has as well.
-    const std::uint64_t shared = of_births[c];
-    const std::uint64_t hidden = std::max(shared - std::min(shared, coarse.born[c] - end), std::min(shared, of_after[c]));
+    // What the tape holds of this interval in each form, and how much of that the state at its end has as well.
+    const bool shares_own = !whole.shares.empty() && whole.shares.back().birth == c;
+    const TapeShare of_own = shares_own ? whole.shares.back() : TapeShare{};
+    const std::uint64_t shared = of_own.forms[0].bytes;
+    const std::uint64_t hidden = std::max(shared - std::min(shared, coarse.born[c] - end), of_own.forms[0].after);
     // Of states in between, what neither a tape nor the state at the end holds is gone with them.
     coarse.born[c] = std::min(coarse.born[c], shared + end);
-    // While its parts are done one by one, what is held beyond what is held while it is done as one.
-    const Parts parts(at_first, from, to), lean_parts(all_lean, from, to);
-    const Parts::Tapes& tapes = parts.tapes(from, to);
-    auto beyond = [](std::uint64_t bytes, std::uint64_t counted) { return bytes - std::min(bytes, counted); };
-    const std::uint64_t taped = end + whole.tape + shared - hidden;
-    whole.advancing = beyond(parts.advance_peak(to), end);
-    whole.taping = beyond(tapes.tape_peak, taped);
-    // Where the state at its start is not held, as much of that is there in each part as is lost from there on.
-    whole.advancing_alone = whole.taping_alone = 0;
-    std::uint64_t lost_advancing = 0, lost_taping = 0;
-    for (std::size_t i = to; i-- > from;) {
-      const Parts::Running advancing = parts.advancing(i), taping = parts.taping(from, i);
-      const std::uint64_t advancing_at_end = lost_advancing + advancing.beside_end,
-                          taping_at_end = lost_taping + taping.beside_end;
-      lost_advancing += lost(at_first, i, from, false);
-      lost_taping += lost(at_first, i, from, true);
-      const std::uint64_t most_advancing = std::min(advancing_at_end, lost_advancing + advancing.beside_both),
-                          most_taping = std::min(taping_at_end, lost_taping + taping.beside_both);
-      whole.advancing_alone = bounded(std::max(whole.advancing_alone, beyond(most_advancing, end)));
-      whole.taping_alone = bounded(std::max(whole.taping_alone, beyond(most_taping, taped)));
+    for (std::size_t f = 0; f < kTapeForms; ++f) {
+      for (std::size_t i = from; i < to; ++i) formed.intervals[i].form = static_cast<std::uint32_t>(f);
+      const Parts parts(formed, from, to);
+      const TapeShare::Form& form = of_own.forms[f];
+      set_sweeping(whole, formed, parts, from, to, whole.tape + form.bytes + coarse.cotangents[c + 1], reads);
+      if (f == 0) { // while its parts are taped as one, none of them is lean yet
+        set_running(whole, formed, parts, from, to, end, end + whole.tape + shared - hidden);
+        continue;
+      }
+      // The states at the ends of its parts and their tapes have all of what it has.
+      std::uint64_t of_parts = 0;
+      for (std::size_t i = from; i < to; ++i) of_parts += born_aside(formed, i);
+      whole.born_of[f] = std::min({coarse.born[c], of_parts, end + form.bytes - form.after});
     }
-    whole.sweeping = beyond(tapes.sweep_peak_aside, whole.tape + shared + coarse.cotangents[c + 1]);
-    const std::uint64_t left = of_births[c] == 0 ? 0 : whole.shares.back().lean; // of what the tape holds of this interval
-    whole.sweeping_otherwise = beyond(lean_parts.tapes(from, to).sweep_peak_aside, whole.tape + left + coarse.cotangents[c + 1]);
-    const auto more_than = [&](std::uint64_t sweeping, const Profile& of, std::uint64_t held) {
-      const Parts with(of, from, to);
-      return beyond(beyond(with.tapes(from, to).sweep_peak_aside, whole.tape + held + coarse.cotangents[c + 1]), sweeping);
-    };
-    whole.more_if_parts = bounded(more_than(whole.sweeping, at_first_parts, shared));
-    whole.more_if_parts_otherwise = bounded(more_than(whole.sweeping_otherwise, all_lean_parts, left));
-    whole.more_reads = bounded(
-        std::max(more_than(whole.sweeping, at_first_reads, shared), more_than(whole.sweeping_otherwise, all_lean_reads, left)));
-    // The states at the ends of its parts and their tapes have all of what it has.
-    std::uint64_t of_parts = 0;
-    for (std::size_t i = from; i < to; ++i) of_parts += born_aside(all_lean, i);
-    const std::uint64_t left_beside_end = of_births[c] == 0 ? 0 : left - whole.shares.back().lean_after;
-    whole.born_lean = std::min({coarse.born[c], of_parts, end + left_beside_end});
-    if (profile.intervals[from].lean) make_lean(whole); // as all its parts are
     coarse.intervals.push_back(std::move(whole));
   }
   return coarse;

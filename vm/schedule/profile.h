@@ -6,6 +6,9 @@
 // sizes by birth: a state beside one at an earlier boundary weighs what was made in between.
 #pragma once
 
+#include "vm/schedule/schedule.h"
+
+#include <array>
 #include <cstdint>
 #include <set>
 #include <vector>
@@ -19,27 +22,28 @@ inline std::uint64_t bounded(std::uint64_t value) { return value < kMostOfOne ? 
 // Bytes that a tape holds and that states, or tapes of other intervals, may hold as well: made in interval `birth`. What was made
 // before the tape's own interval is a part of what the state at its start reaches.
 struct TapeShare {
+  // In one form of the tape. None holds more than the first.
+  struct Form {
+    std::uint64_t bytes = 0;
+    std::uint64_t after = 0;                           // of these, what the state at the interval's end holds as well, at least,
+    std::array<std::uint64_t, kTapeForms> before = {}; // and the tape of the interval before it, in each of its forms
+    template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
+      archive(self.bytes);
+      archive(self.after);
+      for (auto& bytes : self.before) archive(bytes);
+    }
+  };
   std::uint32_t birth = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t before = 0;      // of these, what the tape of the interval before it holds as well, at least,
-  std::uint64_t after = 0;       // and the state at the interval's end
-  std::uint64_t lean = 0;        // of all of them, what a lean tape would still hold,
-  std::uint64_t lean_before = 0; // and of that what the tape of the interval before it would hold as well, were that lean too,
-  std::uint64_t lean_after = 0;  // and what the state at the interval's end does
-  std::uint64_t before_lean = 0; // of `before`, what would be left of it if the tape before it were lean
-  std::uint64_t gone = 0;        // of what was made before the interval, what that state no longer has, at least
+  std::uint64_t gone = 0; // of what it holds as recorded and older intervals made, what that state no longer has, at least
+  std::array<Form, kTapeForms> forms;
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.birth);
-    archive(self.bytes);
-    archive(self.before);
-    archive(self.after);
-    archive(self.lean);
-    archive(self.lean_before);
-    archive(self.lean_after);
-    archive(self.before_lean);
     archive(self.gone);
+    for (auto& form : self.forms) archive(form);
   }
 };
+
+inline constexpr std::array<std::uint64_t, kTapeForms> kBornUnknown = {kMostOfOne, kMostOfOne, kMostOfOne, kMostOfOne};
 
 struct Interval {
   std::uint64_t forward = 0; // modelled cost of running it without tape,
@@ -48,27 +52,27 @@ struct Interval {
   std::uint64_t tape = 0;    // bytes of its tape that nothing else holds
   std::vector<TapeShare> shares;
   // Scratch of each of the three, held only while it is done, on top of states, tapes and the cotangents at the interval's end.
-  // `sweeping` includes the cotangents at its start.
   std::uint64_t advancing = 0;
   std::uint64_t taping = 0;
-  std::uint64_t sweeping = 0;
   // The first two where nothing else holds the state at the interval's start, so that it goes as the interval is run: on top of
   // the state at the interval's end alone, and what is held in front of it.
   std::uint64_t advancing_alone = kMostOfOne;
   std::uint64_t taping_alone = kMostOfOne;
-  std::uint64_t sweeping_otherwise = 0; // what that would be if its tapes were lean; where they are, if they were not
-  // What either would be more if cotangents at its end were parts of others, as only later intervals can tell.
-  std::uint64_t more_if_parts = 0, more_if_parts_otherwise = 0;
+  // Its tapes are made lean at that level once they have been made, if it is not 0.
+  std::uint32_t form = 0;
+  // In each form: what is held while its tape is swept, which includes the cotangents at its start; the cost of what the sweep
+  // computes again; and of what was made in the interval, the most that states and its tape can hold together.
+  std::array<std::uint64_t, kTapeForms> sweeping_of = {}, again_of = {}, born_of = kBornUnknown;
+  std::uint64_t sweeping() const { return sweeping_of[form]; }
+  std::uint64_t again() const { return again_of[form]; }
+  // What the first of them would be more if cotangents at its end were parts of others, as only later intervals can tell.
+  std::array<std::uint64_t, kTapeForms> more_if_parts_of = {};
   // Where it was made of several, each of which counts the cotangents that it makes of what is older than the run: what is held
   // beyond that at the worst moment, as those of parts that were swept before are still there.
   std::uint64_t more_reads = 0;
-  std::uint64_t again = 0;              // cost of what the sweep of a lean tape computes again
-  std::uint64_t born_lean = kMostOfOne; // what states and a lean tape can hold of what was made in it
-  bool lean = false;                    // its tapes are made lean once they have been made:
-  std::vector<TapeShare> whole = {};    // what they hold until then; empty otherwise
   // Its tape may be in a file: of all that it holds, at most what stays in memory then, and what the file takes at most beside
-  // the bytes of the rest. It comes back in the pieces that it was made of:
-  // the largest of these, and the most bytes while one of them is swept, cotangents at its end included.
+  // the bytes of the rest. It comes back in the pieces that it was made of: the largest of these, and the most bytes while one of
+  // them is swept, cotangents at its end included. All of this is of tapes as they were recorded.
   std::uint64_t stays = 0, padding = 0, piece = 0, swept = 0;
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.forward);
@@ -82,17 +86,12 @@ struct Interval {
     archive(self.swept);
     archive(self.advancing);
     archive(self.taping);
-    archive(self.sweeping);
     archive(self.advancing_alone);
     archive(self.taping_alone);
-    archive(self.sweeping_otherwise);
-    archive(self.more_if_parts);
-    archive(self.more_if_parts_otherwise);
     archive(self.more_reads);
-    archive(self.again);
-    archive(self.born_lean);
-    archive(self.lean);
-    archive(self.whole);
+    archive(self.form);
+    for (auto* const by_form : {&self.sweeping_of, &self.again_of, &self.born_of, &self.more_if_parts_of})
+      for (auto& of_form : *by_form) archive(of_form);
   }
 };
 
@@ -117,38 +116,35 @@ struct Profile {
   }
 };
 
+// Bytes of all that its tape shares in that form.
+std::uint64_t shared_bytes(const Interval& interval, std::size_t form);
 // All that its tape holds, and what of a file that takes at most.
 std::uint64_t whole_tape(const Interval& interval);
-inline std::uint64_t in_file(const Interval& interval) {
-  const std::uint64_t whole = whole_tape(interval);
-  return bounded(whole - (interval.stays < whole ? interval.stays : whole) + interval.padding);
-}
+std::uint64_t in_file(const Interval& interval);
+// The most bytes while a piece of it that has come back is swept.
+std::uint64_t swept_bytes(const Interval& interval);
 
 // The same of several, at most: what neighbours share is there once.
 std::uint64_t in_file(const Profile& profile, const std::vector<bool>& tapes);
 
-// What its tape would no longer hold if it were lean.
-std::uint64_t saved_by_thinning(const Interval& interval);
-// Computing again what a lean tape lets go of is cheaper, a byte, than running an interval again, or it is not done. Or it has to
-// be cheaper than that part of it.
-bool pays_to_thin(const Profile& profile, std::size_t interval, std::uint64_t part = 1);
-// Of what stays in memory when its tape is in a file, at most what is gone when it is lean.
-std::uint64_t stays_of_thinned(const Interval& interval, std::uint64_t saved);
-// With lean tapes in that interval. While they are made, all of them is there for a while.
-void thin(Profile& profile, std::size_t interval);
-// As it was before.
-Interval unthinned(const Interval& interval);
-// What its tape holds while it is made, and before it is put aside.
-inline const std::vector<TapeShare>& shares_at_first(const Interval& interval) {
-  return interval.lean ? interval.whole : interval.shares;
-}
-// What that comes to beside the tape that is put aside and the state at the interval's end, with what is held for a while.
+// What a byte costs that its tape lets go of to get from the form it has into that one: less in `a` than in `b`.
+struct PriceOfByte {
+  std::uint64_t cost = 0, bytes = 0;
+  bool operator<(const PriceOfByte& other) const;
+};
+PriceOfByte price_of(const Interval& interval, std::size_t form);
+// The form in which it lets go of more for the least, a byte; 0: in none of those up to `most` that is cheaper than running the
+// interval again, or than that part of it.
+std::uint32_t next_form(const Profile& profile, std::size_t interval, std::size_t most = kTapeForms - 1, std::uint64_t part = 1);
+
+// What its tape holds while it is made and before it is put aside, beside the tape that is put aside and the state at the
+// interval's end, with what is held for a while.
 std::uint64_t taping_beside(const Interval& interval);
 // Of what was made in that interval, the most bytes that states and tapes put aside can hold together.
 std::uint64_t born_aside(const Profile& profile, std::size_t interval);
-// Of a share of that interval's tape, what the tape of the interval before it holds as well.
-inline std::uint64_t before_of(const Profile& profile, std::size_t interval, const TapeShare& share) {
-  return interval > 0 && profile.intervals[interval - 1].lean ? share.before_lean : share.before;
+// Of a share of that interval's tape, which has that form, what the tape of the interval before it holds as well.
+inline std::uint64_t before_of(const Profile& profile, std::size_t interval, const TapeShare& share, std::size_t form) {
+  return share.forms[form].before[interval > 0 ? profile.intervals[interval - 1].form : 0];
 }
 
 // Of what the state at the interval's start has and is older than that boundary, what neither the state at its end has nor, if it
@@ -193,7 +189,7 @@ private:
     std::uint64_t twice = 0;    // and of that one of the tapes in front of it, at least
     std::uint64_t bytes() const;
   };
-  const std::vector<TapeShare>& shares_of(std::size_t tape) const;
+  std::size_t form_of(std::size_t tape) const { return tape == in_work_ ? 0 : profile_.intervals[tape].form; }
   const Profile& profile_;
   std::vector<OfBirth> births_;
   std::size_t open_ = 0; // births from this one on have no state behind them yet

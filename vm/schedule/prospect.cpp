@@ -38,8 +38,7 @@ std::uint64_t Budgeted::cost_of_one_tape() const {
 
 std::uint64_t Budgeted::more_than_one_tape() const {
   std::uint64_t more = again_cost_;
-  for (const Interval& interval : profile_.intervals)
-    if (interval.lean) more += interval.again;
+  for (const Interval& interval : profile_.intervals) more += interval.again();
   const std::uint64_t file = time_of_file();
   return std::max(more, file - std::min(file, cost_of_one_tape())); // both go on at once
 }
@@ -56,26 +55,28 @@ std::uint64_t Budgeted::good_piece() const {
 
 // As weighing it told this interval, with births counted from the first one of the profile on.
 Weights Budgeted::told_of(std::size_t i) const {
-  const Interval interval = unthinned(profile_.intervals[i]);
+  const Interval& interval = profile_.intervals[i];
   const std::uint64_t steps = positions_[i + 1] - positions_[i];
   Weights weights;
   weights.state = profile_.reach[i + 1];
-  weights.tape.assign(i + 1, 0);
-  weights.lean = weights.before = weights.after = weights.tape;
-  weights.lean_before = weights.lean_after = weights.before_lean = weights.gone = weights.tape;
-  for (const TapeShare& share : interval.shares) {
-    weights.tape[share.birth] = share.bytes;
-    weights.lean[share.birth] = share.lean;
-    weights.before[share.birth] = share.before;
-    weights.after[share.birth] = share.after;
-    weights.lean_before[share.birth] = share.lean_before;
-    weights.lean_after[share.birth] = share.lean_after;
-    weights.before_lean[share.birth] = share.before_lean;
-    weights.gone[share.birth] = share.gone;
+  for (std::size_t f = 0; f < kTapeForms; ++f) {
+    TapeForm& form = weights.forms[f];
+    form.tape.assign(i + 1, 0);
+    form.after = form.tape;
+    form.before.fill(form.tape);
+    for (const TapeShare& share : interval.shares) {
+      const TapeShare::Form& of = share.forms[f];
+      form.tape[share.birth] = of.bytes;
+      form.after[share.birth] = of.after;
+      for (std::size_t b = 0; b < kTapeForms; ++b) form.before[b][share.birth] = of.before[b];
+    }
+    form.together = f == 0 ? profile_.born[i] : interval.born_of[f];
+    form.again = interval.again_of[f];
+    form.sweeping = interval.sweeping_of[f];
+    form.more_if_parts = interval.more_if_parts_of[f];
   }
-  weights.again = interval.again;
-  weights.together = profile_.born[i];
-  weights.together_lean = interval.born_lean;
+  weights.gone.assign(i + 1, 0);
+  for (const TapeShare& share : interval.shares) weights.gone[share.birth] = share.gone;
   weights.own = interval.tape;
   weights.stays = interval.stays;
   weights.padding = interval.padding;
@@ -87,8 +88,6 @@ Weights Budgeted::told_of(std::size_t i) const {
   weights.advancing_alone = interval.advancing_alone;
   weights.taping_alone = interval.taping_alone;
   weights.more_reads = interval.more_reads;
-  weights.sweeping = interval.sweeping;
-  weights.sweeping_lean = interval.sweeping_otherwise;
   weights.cost = interval.forward - std::min(interval.forward, cost_of_steps(steps));
   weights.unswept = 2 * interval.forward - std::min(2 * interval.forward, interval.sweep);
   weights.step = step_cost_;

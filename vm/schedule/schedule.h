@@ -6,6 +6,8 @@
 // work, and a stack of tapes put aside.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,8 +21,8 @@ inline constexpr std::uint64_t kToEnd = UINT64_MAX;
 inline constexpr std::uint64_t kDefaultBase = 4096;
 inline constexpr std::uint64_t kLeastBase = 16;
 inline constexpr std::uint64_t kRecordBytes = 32; // of a record on a tape
-inline constexpr std::uint64_t kOvershoot =
-    8; // a tape that should stop may come to so many times as much, where that is a better place
+// A tape that should stop may come to so many times as much, where that is a better place.
+inline constexpr std::uint64_t kOvershoot = 24;
 inline constexpr std::uint64_t kLeastPlanned = std::uint64_t{1} << 20; // bytes of the least budget that `auto` plans within
 
 struct Action {
@@ -35,7 +37,7 @@ struct Action {
     put_aside, // put the tape in work aside, behind those that are there
     take_back, // make the tape put aside last the tape in work
     abandon,   // let go of tape `slot` of those put aside, from the first on, without a sweep
-    thin,      // make tape `slot` of those put aside lean: what can be computed again from the rest at little cost goes
+    thin,      // make tape `slot` of those put aside lean, at level `steps`: what can be computed again from the rest goes
     weigh,     // tell what the tape in work and the state at its end hold; before the first tape, what is older than the run
     spill, // what tape `slot` of those put aside holds of tensors may go to a file, until the tape is taken back; go on once at
            // most `records` bytes are still to be written
@@ -76,37 +78,42 @@ struct JoinedCotangent {
   std::vector<std::pair<std::size_t, std::uint64_t>> parts;
 };
 
+// Tapes are as recorded, or lean at one of several levels: at each more goes than at the one before it, of what costs more to
+// compute again.
+inline constexpr std::size_t kTapeForms = 4;
+
+// What a tape holds in one of these forms, by birth; and of that what the one weighed before it holds as well in each form of its
+// own, and what the state at its end does. Empty: nobody knows.
+struct TapeForm {
+  std::vector<std::uint64_t> tape, after; // the tape's records and tables apart
+  std::array<std::vector<std::uint64_t>, kTapeForms> before;
+  std::uint64_t together = 0; // of the last birth: what the state, the tape or both hold; 0: nobody has said
+  std::uint64_t again = 0;    // cost of what its sweep computes again
+  // Held for a while beside the state at its end and the whole tape while it is swept, with what is computed again. Then
+  // cotangents are: those of the state at its start and of what is older than the run among them, those of the state at its end
+  // not.
+  std::uint64_t sweeping = 0;
+  // What that would be more if cotangents of the state at the end were parts of others, which somebody else has as well.
+  std::uint64_t more_if_parts = UINT64_MAX;
+};
+
 // What a schedule that asks is told of the tape in work and of the state at its end, in logical bytes. Entries are by birth:
 // entry k counts what was made between the k-th time that it was told weights and the next; what is older than the run weighs
 // nothing.
 struct Weights {
-  std::vector<std::uint64_t> state, tape; // the tape's records and tables apart; a run that has ended has no state
-  // What a lean tape would still hold of `tape`, and what its sweep would then compute again; empty: nothing can be let go of.
-  std::vector<std::uint64_t> lean;
-  std::uint64_t again = 0;
-  // Of what the tape holds, what the one put aside last holds as well, and what the state does; empty: nobody knows.
-  std::vector<std::uint64_t> before, after;
-  std::vector<std::uint64_t> gone; // of what the tape holds, what the state does not; empty: nobody knows
-  // Of what a lean tape would still hold, what the one put aside last would hold as well if it were lean too, and what the state
-  // does; and of `before`, what would be left if only that one were lean.
-  std::vector<std::uint64_t> lean_before, lean_after, before_lean;
-  std::uint64_t together = 0;      // of the last birth: what the state, the tape or both hold
-  std::uint64_t together_lean = 0; // the same of a lean tape; 0: nobody has said
+  std::vector<std::uint64_t> state; // a run that has ended has none
+  std::array<TapeForm, kTapeForms> forms;
+  std::vector<std::uint64_t> gone; // of what the tape as recorded holds, what the state does not; empty: nobody knows
   std::uint64_t own = 0;           // of the tape's records and tables
   std::uint64_t stays =
       0; // of all that it holds, what does not go to a file: these, little tensors, what stands beside large ones
   std::uint64_t padding = 0;          // what a file takes for the others beside their bytes
   std::uint64_t piece = 0, swept = 0; // where there were several tapes: as Interval has it (profile.h)
   std::uint64_t largest = 0;          // of operands and results of one operation on the tape
-  // Held for a while beside the states at both ends and the whole tape: while the interval runs without tape, with it, and while
-  // the tape is swept. Then cotangents are: those of the state at its start and of what is older than the run among them, those
-  // of the state at its end not.
-  std::uint64_t advancing = 0, taping = 0, sweeping = 0;
-  // The first two beside the state at the end alone, where that at the start is not held; none: nobody knows.
+  // Held for a while beside the states at both ends and the whole tape: while the interval runs without tape, and with it.
+  std::uint64_t advancing = 0, taping = 0;
+  // The same beside the state at the end alone, where that at the start is not held; none: nobody knows.
   std::optional<std::uint64_t> advancing_alone, taping_alone;
-  std::uint64_t sweeping_lean = 0; // the last one beside a lean tape, with what is computed again
-  // What the sweep would hold more if cotangents of the state at the end were parts of others, which somebody else has as well.
-  std::uint64_t more_if_parts = UINT64_MAX, more_if_parts_lean = UINT64_MAX;
   std::uint64_t more_reads = 0;        // where there were several tapes: as Interval has it (profile.h)
   bool nested = false;                 // a derivative operator ran on the tape
   std::uint64_t cost = 0;              // modelled, of the operations on the tape, in ticks (cost_table.h),
@@ -157,9 +164,9 @@ struct Resources {
 struct KnownInterval {
   std::uint64_t steps = 0;
   std::uint64_t forward = 0;  // cost of running it once, without a tape
-  std::uint64_t again = 0;    // cost of what the sweep of a lean tape computes again
+  std::uint64_t again = 0;    // cost of what the sweep of the leanest tape computes again
   std::uint64_t tape = 0;     // of a tape of it alone,
-  std::uint64_t lean = 0;     // and were that lean
+  std::uint64_t lean = 0;     // and of the leanest one
   std::uint64_t state = 0;    // of the state at its end, beside what is older than the run
   std::uint64_t made = 0;     // of what the tape or the state holds and was made in it
   std::uint64_t sweeping = 0; // held for a while beside its tape when it is swept

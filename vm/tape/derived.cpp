@@ -5,21 +5,21 @@
 
 namespace cairn::tape {
 
+// Chains are not longer than Tape::link() lets them become.
 void Derived::add(const TensorRecord& record, As as) {
   // What the runtime does itself, such as a copy to another device, is not done twice.
-  bool can = record.kind == TensorRecord::Kind::apply && (record.op->kernel != nullptr || record.op->view != nullptr);
-  std::uint8_t depth = 0;
+  if (record.level == 0 || record.kind != TensorRecord::Kind::apply) return;
+  if (record.op->kernel == nullptr && record.op->view == nullptr) return;
+  std::uint8_t level = as == As::recorded ? 1 : record.level;
   KeptTensors::Kept kept;
-  for (std::uint32_t i = 0, at = 0; can && record.inputs.next(at, kept); ++i) {
-    if (kept.weak || (kept.storage != nullptr && as == As::recorded)) continue;
-    if (const std::uint8_t behind = depth_of(record.operands[i]); behind != 0)
-      depth = std::max(depth, behind);
-    else
-      can = kept.storage != nullptr || kept.bytes == 0;
+  for (std::uint32_t i = 0, at = 0; record.inputs.next(at, kept); ++i) {
+    if (kept.weak || kept.storage != nullptr) continue; // where a lean tape does not keep that, it can be had there
+    const std::uint8_t of_operand = level_of(record.operands[i]);
+    if (of_operand == 0 && kept.bytes != 0) return;
+    level = std::max(level, of_operand);
   }
-  if (!can || depth >= kDeepest) return;
-  depths_.resize(record.end(), 0);
-  std::fill(depths_.begin() + record.node, depths_.end(), static_cast<std::uint8_t>(depth + 1));
+  levels_.resize(record.end(), 0);
+  std::fill(levels_.begin() + record.node, levels_.end(), level);
 }
 
 } // namespace cairn::tape

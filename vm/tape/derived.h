@@ -13,26 +13,20 @@ namespace cairn::tape {
 // The results of records, one after the other from the first of a tape on.
 class Derived {
 public:
-  explicit Derived(value::Heap& heap) : depths_(heap) {}
+  explicit Derived(value::Heap& heap) : levels_(heap) {}
 
   enum class As {
     recorded, // what is kept is there: whether what is not kept can be had
-    lean      // whatever can be computed again is taken to be no longer kept
+    lean      // from which level on a lean tape keeps it no longer, since all that can be computed again at a level goes there
   };
-  // The next record. `may`: whether its results are to count among what is computed again.
-  void add(const TensorRecord& record, As as, bool may) {
-    if (may) add(record, as);
-  }
-  // Whether the result that is this node can be computed again. kNone cannot.
-  bool has(std::uint32_t node) const { return depth_of(node) != 0; }
-
-  // So many operations one behind the other at most, since the sweep calls itself for each.
-  static constexpr std::uint8_t kDeepest = 12;
+  // The next record.
+  void add(const TensorRecord& record, As as);
+  // The level of lean tapes from which on the result that is this node can be computed again. 0: it cannot, as kNone cannot.
+  std::uint8_t level_of(std::uint32_t node) const { return node < levels_.size() ? levels_[node] : 0; }
+  bool has(std::uint32_t node) const { return level_of(node) != 0; }
 
 private:
-  void add(const TensorRecord& record, As as);
-  std::uint8_t depth_of(std::uint32_t node) const { return node < depths_.size() ? depths_[node] : 0; }
-  value::ChargedVector<std::uint8_t> depths_; // by node: operations behind each other that it takes; 0: it cannot be had
+  value::ChargedVector<std::uint8_t> levels_; // by node
 };
 
 } // namespace cairn::tape

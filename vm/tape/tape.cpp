@@ -150,6 +150,9 @@ std::unique_ptr<Tape> Tape::clone(Heap& heap) const {
   t->tensor_bytes_ = tensor_bytes_;
   t->kept_bytes_ = kept_bytes_;
   t->most_weight = most_weight;
+  t->alive_at_start = alive_at_start;
+  t->most_alive = most_alive;
+  t->made_much = made_much;
   t->tensor_cotangents = tensor_cotangents;
   t->computed_again = computed_again;
   t->first_reads = first_reads;

@@ -103,7 +103,6 @@ struct FirstRead {
 
 class Tape {
 public:
-  static constexpr std::uint64_t kOvershoot = 8;
   Tape(Heap& heap, std::uint16_t id, std::uint64_t low, std::uint64_t start);
   ~Tape();
   Tape(const Tape&) = delete;
@@ -157,8 +156,8 @@ public:
   std::uint32_t lift_tensor_at(Place place);
   // Gives the record its nodes. Serials of results ascend from record to record.
   const TensorRecord& add_tensor(std::shared_ptr<TensorRecord> record);
-  // From a file: its nodes are there already. Ascending.
-  void restore_tensor(std::shared_ptr<TensorRecord> record);
+  // From a file: its nodes are there already. Ascending. False: more would be computed again one behind the other than may be.
+  bool restore_tensor(std::shared_ptr<TensorRecord> record);
   // The last record that is still to be swept, or null; and what says that it has been. It goes, but for leaves, whose node stays
   // known.
   const TensorRecord* last_tensor() const {
@@ -200,12 +199,16 @@ public:
   // That it takes itself: records and tables, without elements. Logical, not what its tables happen to have reserved.
   std::uint64_t own_bytes() const;
   std::uint64_t saved_by_shortening() const;
-  // The run that records on it should stop: more than `most_weight`. Rather not behind an operation whose result the next one
-  // reads and a lean tape of both would not keep, unless that goes on for long and holds much.
-  bool is_heavy() const {
-    return weight() > most_weight && (tensors_.empty() || !tensors_.back()->cheap || kept_weight() / kOvershoot > most_weight);
-  }
+  // The run that records on it should stop where it holds more than `most_weight`, but not everywhere: whoever has the run looks
+  // for a place where little is alive and no result is cheap (RunState::may_end). He is asked where something large was made,
+  // too.
+  bool is_heavy() const { return weight() > most_weight; }
+  bool may_end() const { return made_much || is_heavy(); }
+  bool keeps_more_than(std::uint64_t times) const { return kept_weight() / times > most_weight; }
   std::uint64_t most_weight = UINT64_MAX;
+  // While it has such a limit: bytes of tensors in the state, and whether much was made since these were looked up.
+  std::uint64_t alive_at_start = 0, most_alive = 0;
+  bool made_much = false;
   std::map<std::uint32_t, ops::Tensor> tensor_cotangents; // by node; what is not there is absent
   std::map<std::uint32_t, ops::Tensor> computed_again;    // by node: results that a lean tape did not keep, until their own sweep
   std::vector<std::uint32_t> computed_last;               // of them, for the record that is being swept
@@ -308,6 +311,9 @@ private:
       throw;
     }
   }
+  void link(TensorRecord& record) const;
+  bool are_short(const TensorRecord& record) const;
+  void append_tensor(std::shared_ptr<TensorRecord> record);
   void cut_tensors(std::size_t to);
   Chunk* prepare(std::uint32_t chunk);
   std::uint32_t few() const; // records of its last chunk, where a shorter one is worth making; else 0

@@ -6,11 +6,22 @@
 #include "vm/tape/kept_tensors.h"
 #include "vm/value/heap.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 namespace cairn::tape {
+
+// Tapes are made lean level by level: what may be computed again at level 1 costs little, and more at the next ones.
+inline constexpr std::uint8_t kLeanLevels = 3;
+// So many operations one behind the other at most are computed again at each level, since the sweep calls itself for each.
+inline constexpr std::array<std::uint8_t, kLeanLevels> kDeepest = {12, 24, 36};
+// Whether a result that was computed again may go is looked up among so many operations behind it.
+inline constexpr std::ptrdiff_t kLooksAhead = 64;
+// Results smaller than this are not worth the rest of an operation.
+inline constexpr std::uint64_t kLeastAgain = 4096;
 
 // Shared between copies of a tape, so it never changes.
 struct TensorRecord {
@@ -28,7 +39,9 @@ struct TensorRecord {
   std::uint32_t results = 1;
   std::uint64_t serial = 0; // of the first result's object; the others follow. unpack: not smaller than those before it
   std::uint32_t count = 0;
-  bool cheap = false; // to compute the results again costs little beside keeping them
+  std::uint8_t level = 0; // of lean tapes, from which on the results may be computed again; 0: they never are
+  // At each level, operations that are computed again one behind the other where these results are, this one included.
+  std::array<std::uint8_t, kLeanLevels> links{};
   const ops::Operator* op = nullptr;
   ops::Attributes attributes;
   std::vector<std::uint32_t> operands; // nodes by input; kNone: a constant

@@ -44,13 +44,39 @@ void Tape::note_first_read(std::uint64_t serial, std::uint64_t steps) {
   first_reads.push_back({count_, serial, steps});
 }
 
-void Tape::restore_tensor(std::shared_ptr<TensorRecord> record) {
+// Of the operations that may be computed again at a level, those in front of each other, kept or not.
+void Tape::link(TensorRecord& record) const {
+  record.links = {};
+  if (record.level == 0) return;
+  for (const std::uint32_t operand : record.operands) {
+    const TensorRecord* const maker = operand == kNone ? nullptr : maker_of(operand);
+    for (std::size_t i = record.level - 1U; maker != nullptr && i < kLeanLevels; ++i)
+      record.links[i] = std::max(record.links[i], maker->links[i]);
+  }
+  for (std::size_t i = record.level - 1U; i < kLeanLevels; ++i) ++record.links[i];
+}
+
+// At every level: what costs little stands in the same chains as what costs more.
+bool Tape::are_short(const TensorRecord& record) const {
+  for (std::size_t i = 0; i < kLeanLevels; ++i)
+    if (record.links[i] > kDeepest[i]) return false;
+  return true;
+}
+
+void Tape::append_tensor(std::shared_ptr<TensorRecord> record) {
   record->account();
   tensor_bytes_ += record->weight();
   kept_bytes_ += record->kept_weight(start());
   tensors_.push_back(std::move(record));
   unswept_tensors_ = tensors_.size();
   if (tensors_.back()->kind == TensorRecord::Kind::leaf) leaf_tensors_ = unswept_tensors_;
+}
+
+bool Tape::restore_tensor(std::shared_ptr<TensorRecord> record) {
+  link(*record);
+  if (!are_short(*record)) return false;
+  append_tensor(std::move(record));
+  return true;
 }
 
 void Tape::keep_less(std::size_t at, std::span<const ops::Tensor> inputs, std::span<const ops::Tensor> outputs) {
@@ -61,7 +87,8 @@ void Tape::keep_less(std::size_t at, std::span<const ops::Tensor> inputs, std::s
   record->results = from.results;
   record->serial = from.serial;
   record->count = from.count;
-  record->cheap = from.cheap;
+  record->level = from.level;
+  record->links = from.links;
   record->op = from.op;
   record->attributes = from.attributes;
   record->operands = from.operands;
@@ -92,7 +119,9 @@ void Tape::cut_tensors(std::size_t to) {
 const TensorRecord& Tape::add_tensor(std::shared_ptr<TensorRecord> record) {
   record->node = size();
   for (std::uint32_t i = 0; i < record->results; ++i) leaf(0);
-  restore_tensor(std::move(record));
+  for (link(*record); !are_short(*record); link(*record)) record->level = record->level == kLeanLevels ? 0 : record->level + 1;
+  made_much = made_much || (most_weight != UINT64_MAX && record->weight() >= kLeastAgain);
+  append_tensor(std::move(record));
   return *tensors_.back();
 }
 

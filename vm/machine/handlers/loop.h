@@ -112,7 +112,7 @@ inline void save(Engine* e, Frame* frame, const Word* pc, std::int64_t left) {
 #define NEXT_ON_TAPE(words)                                                                                                      \
   do {                                                                                                                           \
     if constexpr (kTaped) {                                                                                                      \
-      if (e->loop.tape->is_heavy()) [[unlikely]] {                                                                               \
+      if (e->loop.tape->may_end()) [[unlikely]] {                                                                                \
         pc += (words);                                                                                                           \
         SAVE();                                                                                                                  \
         return interval_ends(CAIRN_PASS);                                                                                        \
