@@ -57,6 +57,24 @@
          ((list q k v) (map (lambda (t) (%heads heads t)) (split (linear in x) -1 3))))
     (linear out (view (permute (dot-product-attention q k v causal mask) '(0 2 1 3)) sizes))))
 
+; The same, causal, of steps that follow others, as a text is written: the cache is '() in front of the first step, then a list of the keys and
+; values of all steps so far, [batch, heads, steps, width / heads]. The value is a list of what became of x and of the next cache.
+(define (attention-step heads parameters x cache)
+  (let* (((list in out) parameters)
+         (sizes (%sequence-sizes heads x))
+         ((list q k v) (map (lambda (t) (%heads heads t)) (split (linear in x) -1 3)))
+         (before (if (null? cache) 0 (caddr (size (car cache)))))
+         ((list k v) (if (null? cache) (list k v) (map (lambda (old new) (concat-tensors (list old new) 2)) cache (list k v))))
+         (seen (cond ((= before 0) (dot-product-attention q k v #t))
+                     ((= (cadr sizes) 1) (dot-product-attention q k v))
+                     (else (dot-product-attention q k v #f (%seen-behind before (cadr sizes) (tensor-residence q)))))))
+    (list (linear out (view (permute seen '(0 2 1 3)) sizes)) (list k v))))
+
+; A row for each new step: not 0 at the steps that it sees.
+(define (%seen-behind before steps residence)
+  (let ((numbers (list->tensor (iota (+ before steps)) 'f32 residence)))
+    (>= (unsqueeze (narrow-tensor numbers 0 before steps) 1) numbers)))
+
 (define (%sequence-sizes heads x)
   (let ((sizes (size x)))
     (if (= (length sizes) 3)
@@ -76,11 +94,20 @@
   (list (new-layer-norm width) (new-attention width) (new-layer-norm width)
         (let ((units (if (null? units) (* 4 width) (%only "new-transformer" units)))) (new-perceptron (list width units width)))))
 (define (transformer heads parameters x . l)
-  (let (((list norm1 attend norm2 units) parameters) ((list causal mask norms) (%options "transformer" l '(#f #f before))))
+  (let (((list causal mask norms) (%options "transformer" l '(#f #f before))))
+    (car (%transformer heads parameters norms x (lambda (p x) (list (attention heads p x causal mask) '()))))))
+; A causal one of steps that follow others; the cache is that of attention-step, and the value a list of what became of x and of the next cache.
+(define (transformer-step heads parameters x cache . norms)
+  (%transformer heads parameters (if (null? norms) 'before (%only "transformer-step" norms)) x
+                (lambda (p x) (attention-step heads p x cache))))
+
+; `attend` gives a list of what became of its input and of something that goes along.
+(define (%transformer heads parameters norms x attend)
+  (let (((list norm1 attention norm2 units) parameters))
     (cond ((eq? norms 'before)
-           (let ((x (+ x (attention heads attend (layer-norm norm1 x) causal mask))))
-             (+ x (perceptron GeLU units (layer-norm norm2 x)))))
+           (let* (((list y along) (attend attention (layer-norm norm1 x))) (x (+ x y)))
+             (list (+ x (perceptron GeLU units (layer-norm norm2 x))) along)))
           ((eq? norms 'after)
-           (let ((x (layer-norm norm1 (+ x (attention heads attend x causal mask)))))
-             (layer-norm norm2 (+ x (perceptron GeLU units x)))))
+           (let* (((list y along) (attend attention x)) (x (layer-norm norm1 (+ x y))))
+             (list (layer-norm norm2 (+ x (perceptron GeLU units x))) along)))
           (else (error "transformer: expected before or after, a symbol that says where it normalises, got" norms)))))

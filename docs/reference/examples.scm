@@ -757,6 +757,10 @@
 (size (attention 2 (new-attention 4) (ones '(1 6 4)) #t))
 ; new-transformer, transformer
 (size (transformer 2 (new-transformer 4) (ones '(1 6 4))))
+; attention-step, transformer-step
+(define p (new-transformer 4))
+(define first-step (transformer-step 2 p (ones '(1 1 4)) '()))
+(list (size (car (transformer-step 2 p (ones '(1 1 4)) (cadr first-step)))) (map size (cadr (attention-step 2 (cadr p) (ones '(1 3 4)) '()))))
 
 ;;; Layers as values
 ; layer-parameters, layer-statistics

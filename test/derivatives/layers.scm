@@ -210,3 +210,24 @@
 ;;; case a-mask-of-integers
 (dot-product-attention (zeros '(2 2)) (zeros '(2 2)) (zeros '(2 2)) #f (zeros '(2 2) 'i64))
 ; expect error: dot-product-attention: expected a mask of u8, as comparisons give, or of a floating type, got one of i64
+;;; case steps-with-a-cache
+; Whatever parts a sequence comes in, what attention makes of it is that of the whole.
+(define p (new-transformer 8))
+(define x (randn '(2 7 8) 'f64))
+(define (in-parts norms parts)
+  (let loop ((at 0) (parts parts) (cache '()) (done '()))
+    (if (null? parts)
+        (concat-tensors (reverse done) 1)
+        (let (((list y cache) (transformer-step 2 p (narrow-tensor x 1 at (car parts)) cache norms)))
+          (loop (+ at (car parts)) (cdr parts) cache (cons y done))))))
+(define (far a b) (tensor->number (max-over (view (abs (- a b)) '(-1)))))
+(for-each
+  (lambda (norms)
+    (let ((whole (transformer 2 p x #t #f norms)))
+      (for-each (lambda (parts) (assert (< (far whole (in-parts norms parts)) 1e-12))) '((1 1 1 1 1 1 1) (7) (3 4) (3 1 3) (1 5 1)))))
+  '(before after))
+(define (in-two x)
+  (let (((list y cache) (transformer-step 2 p (narrow-tensor x 1 0 3) '())))
+    (sumall (square (car (transformer-step 2 p (narrow-tensor x 1 3 4) cache))))))
+(assert (check-gradient in-two x)) ; expect any output
+(assert (equal? (*j in-two x 1) (with-schedule "binomial,base=16" (lambda () (checkpoint-*j in-two x 1)))))
