@@ -300,7 +300,7 @@ class Piped(ToolTest):
     def test_names_are_explained(self):
         done = self.vmrun(input=",doc fold-left\n,doc checkpoint-*j-update!\n,apropos histogram\n,apropos SOFTM\n,doc caddr\n")
         self.assertIn("(fold-left f seed l ...): (f (f (f seed a) b) c) of the list (a b c), and of several lists until the\nshortest ends\n  (fold-left - 10 '(1 2))\n  ; 7\n", done.output)
-        self.assertIn("checkpoint-*j-update!: the same three values", done.output)
+        self.assertIn("checkpoint-*j-update!: the three values that the names without !", done.output)
         self.assertIn("plot-histogram path labels numbers [bins]): how many numbers", done.output)
         found = [line.split()[0] for line in done.output.split("how many numbers")[1].splitlines()[1:]]
         self.assertEqual(found[:3], ["softmax:", "log-softmax:", "fused-scale-mask-softmax:"])  # names first, then what else speaks of it
