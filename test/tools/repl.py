@@ -313,7 +313,7 @@ class Piped(ToolTest):
                                       "the reference has nothing about conv2d; write (convolve t weights strides padding)\n"
                                       ",quit or Ctrl-D leaves the loop\n,quit or Ctrl-D leaves the loop\n,help lists the commands of the loop\n")
         self.assertIn("#<procedure>", done.output)
-        self.assertIn("all have elements\n", done.output)
+        self.assertIn("of several lists until ...\n", done.output)
         self.assertRegex(self.vmrun(input=",apropos checkpoint-*j-update\n").output, r"checkpoint-\*j-update.* \.\.\.\n")
         done = self.vmrun(input=",doc fold\n,apropos qqqq\n,doc\n,apropos\n,load\n")
         for message in ("the reference has no fold; write (fold-left f seed l), where f takes what is so far first, or (fold-right f seed l); ,apropos looks for a part of a name, or a word", "the reference has nothing about qqqq", ",doc: of what?", ",apropos: of what?",
