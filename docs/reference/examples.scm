@@ -396,7 +396,9 @@
 (define (descent p cotangent state) (cons (- p (* .1 cotangent)) state))
 (define (loss p) (expt (- (car p) 3) 2))
 (checkpoint-*j-update loss (list 1. 2.) 1 descent 0)
-(list (*j-update loss (list 1. 2.) 1 descent 0) (*j-update! loss (list 1. 2.) 1 descent 0) (checkpoint-*j-update! loss (list 1. 2.) 1 descent 0))
+(list (*j-update loss (list 1. 2.) 1 descent 0)
+      (*j-update! loss (list 1. 2.) 1 descent 0)
+      (checkpoint-*j-update! loss (list 1. 2.) 1 descent 0))
 ; gradient
 (gradient (lambda (p) (* (car p) (cadr p))) (list 2 5))
 ; jacobian

@@ -245,7 +245,7 @@ RUNS = [
     Attack("a planned run of tensors without end", "(define (f x) (f (tanh (+ x x))))\n(checkpoint-*j f (fill '(100 100) .1) 1)", (OVER, STOPPED),
            options=("--checkpoint=budget,memory=1MiB",)),
     Attack("a gradient that fits nowhere, for which a budget that does is looked for",
-           "(define (f x) (sumall (let loop ((i 0) (x x)) (if (= i 60) x (loop (+ i 1) (tanh (+ x x)))))))\n(checkpoint-*j f (fill '(2000 1000) .1) 1)",
+           "(define (f x) (sumall (let loop ((i 0) (x x)) (if (= i 40) x (loop (+ i 1) (tanh (+ x x)))))))\n(checkpoint-*j f (fill '(2000 1000) .1) 1)",
            OVER, "should do with --memory=", memory=24 << 20),
     Attack("a survey of tensors without end", "(define (f x) (f (tanh (+ x x))))\n(checkpoint-*j f (fill '(100 100) .1) 1)", (OVER, STOPPED), options=("--plan",)),
     Attack("a survey that looks twice", "(define (f n x) (if (= n 0) (sumall x) (f (- n 1) (tanh (+ x x)))))\n(checkpoint-*j (lambda (x) (f 20000 x)) (fill '(100 100) .1) 1)",
