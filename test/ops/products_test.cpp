@@ -45,7 +45,7 @@ TEST_CASE("products are sums of products, whatever multiplies and however operan
     std::int64_t m, k, n;
   };
   for (const Sizes s : {Sizes{3, 31, 1024}, Sizes{4, 32, 1024}, Sizes{5, 33, 1025}, Sizes{8, 200, 2048}, Sizes{130, 40, 1024},
-                        Sizes{1, 64, 3072}, Sizes{40, 1000, 64}, Sizes{1024, 17, 8}, Sizes{70, 70, 70}}) {
+                        Sizes{1, 64, 3072}, Sizes{40, 1000, 64}, Sizes{1024, 17, 8}, Sizes{70, 70, 70}, Sizes{20, 1024, 70}}) {
     const std::vector<double> a = small_integers(random, s.m * s.k), b = small_integers(random, s.k * s.n);
     const std::vector<double> expected = sums(a, b, s.m, s.k, s.n);
     for (const DType type : {DType::f32, DType::f64})
