@@ -124,6 +124,28 @@ TEST_CASE("cotangents that lie in memory with others at the start of a tape are 
   CHECK(program.together[0].nodes[1].node == 1);
 }
 
+TEST_CASE("cotangents of the end that are parts of others are not written to, and stay") {
+  const auto more = [](VjpMemory memory, std::uint64_t input, bool other) {
+    FollowedProgram program({input, 100});
+    const std::uint32_t x = program.add(memory, {0}, 100);
+    if (other) program.add(VjpMemory::own, {x}, 30); // a sum at the end
+    const schedule::Weights weights =
+        program.follow(other ? std::vector<std::uint32_t>{x, x + 1} : std::vector<std::uint32_t>{x});
+    for (const schedule::TapeForm& form : weights.forms) { // nothing is computed again
+      CHECK(form.sweeping == weights.forms[0].sweeping);
+      CHECK(form.more_if_parts == weights.forms[0].more_if_parts);
+    }
+    return std::pair(weights.forms[0].sweeping, weights.forms[0].more_if_parts);
+  };
+  using Both = std::pair<std::uint64_t, std::uint64_t>;
+  CHECK(more(VjpMemory::last_over, 100, false) == Both(0, 100));
+  CHECK(more(VjpMemory::shares, 100, false) == Both(0, 0));
+  CHECK(more(VjpMemory::own, 150, false) == Both(150, 0));
+  // That of 30 stays, too; a sum is made beside both that are added.
+  CHECK(more(VjpMemory::own, 150, true) == Both(120, 130));
+  CHECK(more(VjpMemory::own, 10, true) == Both(100, 100));
+}
+
 TEST_CASE("a sum of cotangents lies in memory of its own") {
   FollowedProgram program({60, 40});
   const std::uint32_t used = program.add(VjpMemory::own, {0}, 5);

@@ -66,6 +66,7 @@ namespace {
 struct Run {
   std::vector<std::uint64_t> sweeping;
   std::optional<JoinedCotangent> joined;
+  std::uint64_t more_if_parts = kMostOfOne;
 
   Weights weights(std::size_t i) const {
     Weights weights;
@@ -76,6 +77,7 @@ struct Run {
     form.tape[i] = 0;
     weights.own = 10;
     form.sweeping = sweeping[i];
+    form.more_if_parts = more_if_parts;
     weights.step = 1;
     weights.cost = 1000;
     if (joined && i + 2 == sweeping.size()) weights.joined.push_back(*joined);
@@ -121,4 +123,7 @@ TEST_CASE("while a part of a joined cotangent is held, all of it is, and a later
   CHECK(Run{{0, 0, 5000, 0, 0}, JoinedCotangent{1000, {{1, 100}, {0, 900}}}}.peak() == Run{{0, 0, 5000, 0, 0}, {}}.peak());
   CHECK(Run{{0, 5000, 0, 0, 0}, JoinedCotangent{1000, {{1, 100}, {2, 900}}}}.peak() ==
         Run{{0, 5000, 0, 0, 0}, {}}.peak() + 900 + 100);
+  // As far as the sweep of that interval takes more for it.
+  CHECK(Run{{0, 5000, 0, 0, 0}, joined, 30}.peak() == Run{{0, 5000, 0, 0, 0}, {}}.peak() + 900 + 30);
+  CHECK(Run{{0, 5000, 0, 0, 0}, joined, 0}.peak() == Run{{0, 5000, 0, 0, 0}, {}}.peak() + 900);
 }

@@ -4,6 +4,7 @@
 #include "vm/tape/tape.h"
 
 #include <map>
+#include <utility>
 
 namespace cairn::runs {
 
@@ -39,53 +40,85 @@ void tell_of_memory(const tape::TensorRecord& record, Operation& o) {
 }
 
 void CotangentMemory::begin(const Node& end) {
-  if (of_[end.node] == kNone) of_[end.node] = all_.add(made(end.bytes));
+  if (of_[end.node] != kNone) return;
+  held_ += end.bytes;
+  of_[end.node] = all_.add({memory_.add({end.bytes, 1, true}), false, end.bytes});
 }
 
 CotangentMemory::Swept CotangentMemory::made(std::uint64_t bytes) {
   held_ += bytes;
   note();
-  return {memory_.add({bytes, 1}), false, bytes};
+  return {kNone, false, bytes};
 }
 
-CotangentMemory::Swept CotangentMemory::view(const Swept& of, std::uint64_t bytes, bool turned) {
+CotangentMemory::Swept CotangentMemory::view(Swept& of, std::uint64_t bytes, bool turned) {
+  if (of.memory == kNone) of.memory = memory_.add({of.bytes, 1});
   ++memory_[of.memory].users;
   return {of.memory, of.turned || turned, bytes};
 }
 
 void CotangentMemory::let_go(const Swept& cotangent) {
+  if (cotangent.memory == kNone) {
+    held_ -= cotangent.bytes;
+    return;
+  }
   Memory& memory = memory_[cotangent.memory];
   if (--memory.users != 0) return;
   held_ -= memory.bytes;
+  if (memory.of_end) kept_ += memory.bytes;
   memory_.remove(cotangent.memory);
 }
 
+// Whether its memory was that of the end until now.
+bool CotangentMemory::write(const Swept& cotangent) {
+  if (cotangent.memory == kNone) return false;
+  Memory& memory = memory_[cotangent.memory];
+  if (!std::exchange(memory.of_end, false)) return false;
+  kept_ += memory.bytes;
+  note();
+  return true;
+}
+
 bool CotangentMemory::alone(const Swept& cotangent) const {
-  const Memory& memory = memory_[cotangent.memory];
-  return memory.users == 1 && !cotangent.turned && cotangent.bytes == memory.bytes;
+  if (cotangent.turned) return false;
+  return cotangent.memory == kNone ||
+         (memory_[cotangent.memory].users == 1 && cotangent.bytes == memory_[cotangent.memory].bytes);
+}
+
+// The memory is that of another cotangent from now on.
+CotangentMemory::Swept CotangentMemory::overwritten(Swept& cotangent) {
+  write(cotangent);
+  return std::exchange(cotangent, {});
 }
 
 // That of an operand, as the reverse rule makes it. `of_result`: null if there is none.
 CotangentMemory::Swept CotangentMemory::part(const Operation& operation, std::span<const Operand> operands, std::size_t operand,
-                                             const Swept* of_result) {
+                                             Swept* of_result) {
   const std::uint64_t bytes = operands[operand].bytes;
   if (of_result == nullptr || operands[operand].of_call) return made(bytes);
-  const Swept& whole = *of_result;
+  Swept& whole = *of_result;
   const bool is_first = operand == 0 || operands[operand - 1].of_call, is_last = operand + 1 == operands.size();
   switch (operation.cotangents) {
   case VjpMemory::own:
   case VjpMemory::onto: // where there is no sum
     break;
   case VjpMemory::shares:
-    if (bytes == whole.bytes && !(operation.may_copy && whole.turned)) return view(whole, bytes, operation.turns);
+    if (bytes == whole.bytes && !(operation.may_copy && whole.turned)) {
+      if (operation.may_copy) write(whole); // parts may lie with gaps
+      return view(whole, bytes, operation.turns);
+    }
     break;
   case VjpMemory::parts:
     return view(whole, bytes, operation.turns);
   case VjpMemory::first_over:
-    if (is_first && bytes == whole.bytes && alone(whole)) return view(whole, bytes, false);
+    if (is_first && bytes == whole.bytes && alone(whole)) return overwritten(whole);
     break;
   case VjpMemory::last_over:
-    if (is_last && alone(whole)) return bytes == whole.bytes ? view(whole, bytes, false) : made(bytes);
+    if (is_last && alone(whole)) {
+      if (bytes == whole.bytes) return overwritten(whole);
+      write(whole);
+      return made(bytes);
+    }
     if (bytes != whole.bytes) { // as large as the result, until it is summed
       note(whole.bytes + bytes);
       return made(bytes);
@@ -102,17 +135,49 @@ bool CotangentMemory::added_onto(const Operation& operation, std::span<const Ope
     return false;
   const std::uint32_t at = of_[operands[0].node];
   if (at == kNone || all_[at].turned || all_[at].bytes != operands[0].bytes) return false;
-  if (!alone(all_[at])) {
-    const Swept before = all_[at];
-    all_[at] = made(before.bytes);
-    let_go(before);
+  if (alone(all_[at])) {
+    if (write(all_[at])) most_.if_parts = std::max(most_.if_parts, held_ + kept_ + all_[at].bytes); // with gaps it is no sum
+    return true;
   }
+  const Swept before = all_[at];
+  all_[at] = made(before.bytes);
+  let_go(before);
+  return true;
+}
+
+// Whether the cotangent of its only operand is all there is of it and lies where that of its only result does. Then that becomes
+// it: so it is along chains of elementwise operations, which are most of many a tape.
+bool CotangentMemory::moves(const Operation& operation, const Operand& operand) {
+  if (operation.end - operation.node != 1 || operand.of_call || operand.node == tape::kNone) return false;
+  const std::uint32_t number = of_[operation.node];
+  if (number == kNone || of_[operand.node] != kNone) return false;
+  Swept& cotangent = all_[number];
+  if (cotangent.bytes != operand.bytes) return false;
+  switch (operation.cotangents) {
+  case VjpMemory::own:
+  case VjpMemory::onto:
+  case VjpMemory::parts:
+    return false;
+  case VjpMemory::shares:
+    if (operation.may_copy && cotangent.turned) return false;
+    if (operation.may_copy) write(cotangent);
+    cotangent.turned = cotangent.turned || operation.turns;
+    break;
+  case VjpMemory::first_over:
+  case VjpMemory::last_over:
+    if (!alone(cotangent)) return false;
+    write(cotangent);
+    break;
+  }
+  of_[operand.node] = number;
+  of_[operation.node] = kNone;
   return true;
 }
 
 // The machine lets go of the cotangents of results before it adds those of operands.
-std::uint64_t CotangentMemory::sweep(const Operation& operation, std::span<const Operand> operands) {
-  most_ = held_;
+CotangentMemory::Most CotangentMemory::sweep(const Operation& operation, std::span<const Operand> operands) {
+  if (operands.size() == 1 && moves(operation, operands.front())) return now();
+  most_ = now();
   const std::uint32_t of_result = operation.node < of_.size() ? of_[operation.node] : kNone;
   parts_.clear();
   const std::size_t first = of_result != kNone && added_onto(operation, operands) ? 1 : 0;
@@ -131,11 +196,15 @@ void CotangentMemory::add(std::uint32_t node, const Swept& part) {
     return;
   }
   Swept& sum = all_[of_[node]];
-  if (memory_[sum.memory].users == 1 && !sum.turned) return let_go(part);
+  if (owns(sum) && !sum.turned) {
+    write(sum);
+    return let_go(part);
+  }
   const Swept before = sum;
-  sum = !sum.turned && alone(part) ? view(part, part.bytes, false) : made(before.bytes);
+  const bool onto_part = !sum.turned && alone(part);
+  sum = onto_part ? part : made(before.bytes);
   let_go(before);
-  let_go(part);
+  if (!onto_part) let_go(part);
 }
 
 void CotangentMemory::drop(std::uint32_t node) {
@@ -152,6 +221,7 @@ std::vector<Together> CotangentMemory::together() const {
   for (std::uint32_t node = 0; node < of_.size(); ++node) {
     if (of_[node] == kNone) continue;
     const Swept& cotangent = all_[of_[node]];
+    if (cotangent.memory == kNone) continue;
     const std::uint64_t bytes = memory_[cotangent.memory].bytes;
     if (bytes == cotangent.bytes) continue;
     const auto [at, fresh] = by_memory.emplace(cotangent.memory, all.size());

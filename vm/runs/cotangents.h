@@ -21,20 +21,27 @@ public:
   // Of the state at the end of the tape.
   void begin(const Node& end);
   std::uint64_t held() const { return held_; }
-  // The cotangents of the results become those of the operands. Returns the most bytes that are held meanwhile.
-  std::uint64_t sweep(const Operation& operation, std::span<const Operand> operands);
+  // The most bytes while an operation is swept; and if the cotangents of the end were parts of others, which somebody else has as
+  // well: they are then not written to, and there as long as anything is.
+  struct Most {
+    std::uint64_t bytes = 0, if_parts = 0;
+  };
+  Most now() const { return {held_, held_ + kept_}; }
+  // The cotangents of the results become those of the operands.
+  Most sweep(const Operation& operation, std::span<const Operand> operands);
   void drop(std::uint32_t node);
   std::vector<Together> together() const;
 
 private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
-  struct Memory {
+  struct Memory { // of a cotangent that is, or was, not alone there, or of the end
     std::uint64_t bytes = 0;
     std::uint32_t users = 0;
+    bool of_end = false;
   };
   struct Swept {
-    std::uint32_t memory = kNone;
-    bool turned = false; // its elements do not lie in order, or there are gaps between them
+    std::uint32_t memory = kNone; // kNone: one of its own, which nobody else has and where nothing else is
+    bool turned = false;          // its elements do not lie in order, or there are gaps between them
     std::uint64_t bytes = 0;
   };
   // Numbered things that come and go: those that went leave their numbers to later ones.
@@ -61,20 +68,28 @@ private:
   };
 
   Swept made(std::uint64_t bytes);
-  Swept view(const Swept& of, std::uint64_t bytes, bool turned);
-  Swept part(const Operation& operation, std::span<const Operand> operands, std::size_t operand, const Swept* of_result);
+  Swept view(Swept& of, std::uint64_t bytes, bool turned);
+  Swept overwritten(Swept& cotangent);
+  Swept part(const Operation& operation, std::span<const Operand> operands, std::size_t operand, Swept* of_result);
+  bool moves(const Operation& operation, const Operand& operand);
   bool added_onto(const Operation& operation, std::span<const Operand> operands);
   void let_go(const Swept& cotangent);
+  bool write(const Swept& cotangent);
   void add(std::uint32_t node, const Swept& part);
+  bool owns(const Swept& cotangent) const { return cotangent.memory == kNone || memory_[cotangent.memory].users == 1; }
   bool alone(const Swept& cotangent) const; // in memory that nobody else has and is all of its own
-  void note(std::uint64_t beside = 0) { most_ = std::max(most_, held_ + beside); }
+  void note(std::uint64_t beside = 0) {
+    most_.bytes = std::max(most_.bytes, held_ + beside);
+    most_.if_parts = std::max(most_.if_parts, held_ + kept_ + beside);
+  }
 
   value::ChargedVector<std::uint32_t> of_; // by node: a number of `all_`
   Numbered<Swept> all_;
   Numbered<Memory> memory_;
   value::ChargedVector<Swept> parts_; // while an operation is swept
   std::uint64_t held_ = 0;
-  std::uint64_t most_ = 0; // during an operation
+  std::uint64_t kept_ = 0; // of the end, what was written to or let go of
+  Most most_;              // during an operation
 };
 
 } // namespace cairn::runs

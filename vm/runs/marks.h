@@ -15,13 +15,19 @@ class Marks {
 public:
   explicit Marks(value::Heap& heap) : table_(heap) {}
 
+  // So many will be met.
+  void reserve(std::size_t storages) {
+    std::size_t size = kFew;
+    while (size < 2 * (storages + 1)) size *= 2;
+    if (size > table_.size()) grow(size);
+  }
   std::uint8_t& operator[](const ops::Storage* storage) {
-    if (2 * (met_ + 1) > table_.size()) grow();
+    if (!table_.empty())
+      if (Entry& e = entry(storage); e.storage != nullptr) return e.marks;
+    if (2 * (met_ + 1) > table_.size()) grow(table_.empty() ? kFew : 2 * table_.size());
+    ++met_;
     Entry& e = entry(storage);
-    if (e.storage == nullptr) {
-      e.storage = storage;
-      ++met_;
-    }
+    e.storage = storage;
     return e.marks;
   }
   // Null: it was not met.
@@ -46,8 +52,8 @@ private:
     while (table_[i & mask].storage != nullptr && table_[i & mask].storage != storage) ++i;
     return table_[i & mask];
   }
-  void grow() {
-    value::ChargedVector<Entry> old(table_.size() == 0 ? kFew : 2 * table_.size(), Entry{}, table_.get_allocator());
+  void grow(std::size_t size) {
+    value::ChargedVector<Entry> old(size, Entry{}, table_.get_allocator());
     old.swap(table_);
     for (const Entry& e : old)
       if (e.storage != nullptr) entry(e.storage) = e;

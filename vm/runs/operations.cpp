@@ -14,35 +14,6 @@ Operations::Operations(value::Heap& heap, std::uint32_t nodes, std::size_t numbe
   all_.reserve(number);
 }
 
-Operation& Operations::add(std::uint32_t node, std::uint32_t end) {
-  Operation& o = all_.emplace_back();
-  o.node = node;
-  o.end = end;
-  o.last_use = on_top();
-  o.operands_end = static_cast<std::uint32_t>(operands_.size());
-  for (std::uint32_t made = node; made < end; ++made) makers_[made] = static_cast<std::uint32_t>(all_.size());
-  return o;
-}
-
-void Operations::add_operand(const Operand& operand) {
-  operands_.push_back(operand);
-  ++last().operands_end;
-}
-
-void Operations::add_result(std::uint32_t node, std::uint64_t bytes) {
-  Operation& o = last();
-  o.result_bytes += bytes;
-  if (o.end - o.node > 1) several_.push_back({node, bytes});
-}
-
-// With what it is a view of.
-void Operations::use(std::uint32_t node, bool kept) {
-  for (Operation* o = maker(node); o != nullptr; o = o->view_of != tape::kNone ? maker(o->view_of) : nullptr) {
-    o->last_use = on_top();
-    o->result_kept = o->result_kept || kept;
-  }
-}
-
 void Operations::hold_beside(std::uint64_t bytes) {
   if (beside_.empty() || beside_.back().operation != on_top()) beside_.push_back({on_top(), 0});
   beside_.back().what = std::max(beside_.back().what, bytes);
@@ -200,14 +171,16 @@ std::vector<Together> Operations::follow(const Nodes& ends, schedule::Weights& w
   for (const Node& end : ends) cotangents.begin(end);
   std::array<std::uint64_t, schedule::kTapeForms> let_go; // of these, and of what is counted elsewhere or on the tape
   let_go.fill(cotangents.held());
+  std::array<std::uint64_t, schedule::kTapeForms> if_parts = {};
   std::vector<Again> again;
   for (std::size_t level = 1; level < schedule::kTapeForms; ++level) again.emplace_back(*this, static_cast<std::uint8_t>(level));
   Backwards<std::uint64_t> beside_of(beside_);
   Backwards<std::uint32_t> taken_by(taken_);
   Backwards<Wish> wanted_by(wanted_);
-  const auto note = [&](std::size_t form, std::uint64_t bytes) {
+  const auto note = [&](std::size_t form, const CotangentMemory::Most& most, std::uint64_t beside) {
     std::uint64_t& sweeping = weights.forms[form].sweeping;
-    sweeping = std::max(sweeping, beyond(bytes, let_go[form]));
+    sweeping = std::max(sweeping, beyond(most.bytes + beside, let_go[form]));
+    if_parts[form] = std::max(if_parts[form], beyond(most.if_parts + beside, let_go[form]));
   };
   for (std::size_t i = all_.size(); i-- > 0;) {
     const Operation& o = all_[i];
@@ -217,17 +190,19 @@ std::vector<Together> Operations::follow(const Nodes& ends, schedule::Weights& w
     wanted_by.each(i, [&](const Wish& wish) {
       for (Again& of_level : again) of_level.compute(wish, i);
     });
-    const std::uint64_t before = cotangents.held() + beside, there = cotangents.sweep(o, operands(i)) + beside;
-    note(0, there);
+    const CotangentMemory::Most before = cotangents.now(), there = cotangents.sweep(o, operands(i));
+    note(0, there, beside);
     for (std::size_t form = 1; form < schedule::kTapeForms; ++form) {
       Again& of_level = again[form - 1];
-      note(form, before + of_level.take_most());
-      note(form, there + of_level.bytes());
+      note(form, before, beside + of_level.take_most());
+      note(form, there, beside + of_level.bytes());
     }
     for (std::size_t form = 0; form < schedule::kTapeForms; ++form) let_go[form] += o.kept_new[form];
     for (Again& of_level : again) of_level.pass(i);
     taken_by.each(i, [&](std::uint32_t node) { cotangents.drop(node); });
   }
+  for (std::size_t form = 0; form < schedule::kTapeForms; ++form)
+    weights.forms[form].more_if_parts = if_parts[form] - weights.forms[form].sweeping;
   return cotangents.together();
 }
 

@@ -62,12 +62,32 @@ public:
   Operations(value::Heap& heap, std::uint32_t nodes, std::size_t number);
 
   // One more, behind the others, of these nodes. What is told of operands and wishes is then of this one.
-  Operation& add(std::uint32_t node, std::uint32_t end);
-  void add_operand(const Operand& operand);
+  Operation& add(std::uint32_t node, std::uint32_t end) {
+    Operation& o = all_.emplace_back();
+    o.node = node;
+    o.end = end;
+    o.last_use = on_top();
+    o.operands_end = static_cast<std::uint32_t>(operands_.size());
+    for (std::uint32_t made = node; made < end; ++made) makers_[made] = static_cast<std::uint32_t>(all_.size());
+    return o;
+  }
+  void add_operand(const Operand& operand) {
+    operands_.push_back(operand);
+    ++last().operands_end;
+  }
   // Its next result, of so many bytes.
-  void add_result(std::uint32_t node, std::uint64_t bytes);
-  // The operation on top reads that node, and the tape keeps it for that.
-  void use(std::uint32_t node, bool kept);
+  void add_result(std::uint32_t node, std::uint64_t bytes) {
+    Operation& o = last();
+    o.result_bytes += bytes;
+    if (o.end - o.node > 1) several_.push_back({node, bytes});
+  }
+  // The operation on top reads that node, and the tape keeps it for that. With it, what it is a view of.
+  void use(std::uint32_t node, bool kept) {
+    for (Operation* o = maker(node); o != nullptr; o = o->view_of != tape::kNone ? maker(o->view_of) : nullptr) {
+      o->last_use = on_top();
+      o->result_kept = o->result_kept || kept;
+    }
+  }
   // So many bytes are held for the time of this operation alone, when it is done and when it is swept.
   void hold_beside(std::uint64_t bytes);
   // An update rule takes the cotangent of that node once the sweep has passed this operation.

@@ -149,9 +149,11 @@ public:
       : engine_(engine), tape_(tape), births_(births), before_(before), last_(births.size() - 1), marks_(engine.heap()),
         staying_(engine.heap()), ends_(engine.heap()), ruled_(engine, tape),
         operations_(engine.heap(), tape.size(), tape.tensors().size() + 1) {
+    marks_.reserve(tape.tensors().size());
     weights_.step = engine.costs.ticks_of_step();
     weights_.fresh = engine.costs.ticks_of_fresh();
     weights_.state.assign(births.size(), 0);
+    weights_.gone = weights_.state;
     for (schedule::TapeForm& form : weights_.forms) {
       form.tape = form.after = weights_.state;
       form.before.fill(weights_.state);
@@ -174,12 +176,18 @@ private:
 
   void note_older(bool rules_take);
   void add_record(const tape::TensorRecord& record);
-  void add_operand(const tape::TensorRecord& record, std::uint32_t node, const tape::KeptTensors::Kept& kept,
+  void add_operand(const tape::TensorRecord& record, std::uint32_t i, const tape::KeptTensors::Kept& kept,
                    std::uint8_t again_from);
-  bool may_overwrite(const tape::TensorRecord& record, std::uint32_t node, std::uint32_t begin) const;
+  bool may_overwrite(const tape::TensorRecord& record, std::uint32_t i, const Operation& maker, std::uint32_t begin) const;
   void tell_joined(const std::vector<Together>& all);
   void add_calls(std::size_t at);
-  void meet(const ops::Storage* s, bool may_spill, std::uint8_t forms);
+  // For the operation on top, of what the tape holds in so many forms, of which the leanest come last. `may_spill`: it may be in
+  // a file while the tape waits.
+  void meet(const ops::Storage* s, bool may_spill, std::uint8_t forms) {
+    std::uint8_t& marks = marks_[s];
+    if ((marks / kForms & kOfForms) < forms) meet_anew(s, may_spill, forms, marks); // most have been before
+  }
+  void meet_anew(const ops::Storage* s, bool may_spill, std::uint8_t forms, std::uint8_t& marks);
   std::uint8_t forms_before(const ops::Storage* s) const;
 
   Engine& engine_;
@@ -236,12 +244,9 @@ std::uint8_t Weighing::forms_before(const ops::Storage* s) const {
   return s->birth != 0 && same != before_.end() && same->birth == s->birth ? static_cast<std::uint8_t>(same->until + 1) : 0;
 }
 
-// For the operation on top, of what the tape holds in so many forms, of which the leanest come last. `may_spill`: it may be in a
-// file while the tape waits.
-void Weighing::meet(const ops::Storage* s, bool may_spill, std::uint8_t forms) {
-  std::uint8_t& marks = marks_[s];
+// `marks`: of that one. It was met in fewer forms, or not at all.
+void Weighing::meet_anew(const ops::Storage* s, bool may_spill, std::uint8_t forms, std::uint8_t& marks) {
   const auto met = static_cast<std::uint8_t>(marks / kForms & kOfForms);
-  if (forms <= met) return;
   const std::size_t k = birth_of(s);
   const std::uint64_t bytes = bytes_of(s);
   const bool stays = (marks & kOfState) != 0;
@@ -249,6 +254,7 @@ void Weighing::meet(const ops::Storage* s, bool may_spill, std::uint8_t forms) {
     const bool stays_here = !may_spill || s->bytes < ops::Device::kLeastSpilled;
     weights_.stays += stays_here ? bytes : std::uint64_t{ops::kBesideElements};
     if (!stays_here) weights_.padding += static_cast<std::uint64_t>(ops::SpillFile::taken_by(s->bytes) - s->bytes);
+    if (!stays) weights_.gone[k] += bytes;
     if (k == last_ && !stays) weights_.forms[0].together += bytes;
     if (stays && s->birth != 0) staying_.push_back(s);
     marks = static_cast<std::uint8_t>(marks + (k != last_ ? forms_before(s) : 0) * kBefore);
@@ -272,26 +278,26 @@ void Weighing::take_elements(WeighedElements& elements) {
   std::ranges::sort(elements, {}, &Weighed::birth);
 }
 
-// Whether that operand, whose words begin there, may become the memory of the first result where nothing else reads it.
-bool Weighing::may_overwrite(const tape::TensorRecord& record, std::uint32_t node, std::uint32_t begin) const {
-  using Kind = tape::TensorRecord::Kind;
-  if (record.kind != Kind::apply || record.op->may_overwrite == 0 || record.outputs.size() == 0) return false;
-  const auto operand = std::ranges::find(record.operands, node) - record.operands.begin();
-  if (operand >= 31 || (record.op->may_overwrite >> operand & 1) == 0) return false;
-  const Operation* const maker = operations_.maker(node);
-  if (maker == nullptr || !maker->gives_memory || maker->node != node) return false;
+// Whether that operand, which `maker` made and whose words begin there, may become the memory of the first result where nothing
+// else reads it.
+bool Weighing::may_overwrite(const tape::TensorRecord& record, std::uint32_t i, const Operation& maker,
+                             std::uint32_t begin) const {
+  if (record.kind != tape::TensorRecord::Kind::apply || i >= 31 || (record.op->may_overwrite >> i & 1) == 0) return false;
+  const std::uint32_t node = record.operands[i];
+  if (!maker.gives_memory || maker.node != node || record.outputs.size() == 0) return false;
   return std::ranges::count(record.operands, node) == 1 && record.inputs.lies_like(begin, record.outputs, 0);
 }
 
 // Of the operation on top, a tensor that is on the tape. `again_from`: the level from which on a lean tape can compute the
 // results of this operation again, if it is not 0.
-void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t node, const tape::KeptTensors::Kept& kept,
+void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t i, const tape::KeptTensors::Kept& kept,
                            std::uint8_t again_from) {
+  const std::uint32_t node = record.operands[i];
   const bool stored = kept.storage != nullptr;
   if (!kept.weak) {
     operations_.add_operand({node, false, kept.bytes});
-    if (operations_.maker(node) != nullptr) {
-      if (operations_.last().overwritten == tape::kNone && may_overwrite(record, node, kept.begin))
+    if (const Operation* const maker = operations_.maker(node)) {
+      if (operations_.last().overwritten == tape::kNone && may_overwrite(record, i, *maker, kept.begin))
         operations_.last().overwritten = node;
       operations_.use(node, stored);
     } else if (const auto found = older_.find(node); found != older_.end()) {
@@ -310,7 +316,7 @@ void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t node,
 
 void Weighing::add_record(const tape::TensorRecord& record) {
   Operation& o = operations_.add(record.node, record.end());
-  add_calls(operations_.size() - 1);
+  if (next_call_ < ruled_.all().size()) add_calls(operations_.size() - 1);
   const Costs::Cost cost = costs_.of(record);
   o.cost = schedule::bounded(cost.ticks);
   weights_.cost = schedule::bounded(weights_.cost + o.cost);
@@ -328,7 +334,7 @@ void Weighing::add_record(const tape::TensorRecord& record) {
     if (kept.storage != nullptr) meet(kept.storage, true, kept_in.input(i));
     if (i >= record.operands.size()) continue;
     if (record.operands[i] != tape::kNone)
-      add_operand(record, record.operands[i], kept, again_from);
+      add_operand(record, i, kept, again_from);
     else
       constant = constant || !kept.weak;
   }

@@ -244,19 +244,21 @@ void Budgeted::run_there() {
       state->slot = slots_.take();
       push(Action::Kind::snapshot, 0, (state++)->slot);
     }
-    HeldInOrder then = held;
-    if (!kept) then.add_state(i);
+    const HeldInOrder before = held;
     const Action::Kind kind = tapes[i] ? Action::Kind::tape : Action::Kind::advance;
     if (!todo_.empty() && todo_.back().kind == kind && (!tapes[i] || joined_[i]))
       todo_.back().steps += steps;
     else
       push(kind, steps);
-    if (tapes[i]) {
-      if (!spilled[i]) held.add_tape(i);
-      then.add_tape(i, true);
-    }
-    then.add_state(i + 1);
-    peak_ = std::max(peak_, bounded(then.bytes() + stays + (tapes[i] ? interval.taping : interval.advancing)));
+    if (tapes[i] && !spilled[i]) held.add_tape(i);
+    const auto then = [&](bool with_start) {
+      HeldInOrder all = before;
+      if (with_start && !kept) all.add_state(i);
+      if (tapes[i]) all.add_tape(i, true);
+      all.add_state(i + 1);
+      return all.bytes() + stays;
+    };
+    peak_ = std::max(peak_, bounded(running_bytes(interval, tapes[i], then(true), then(false))));
     if (!tapes[i] || joined_[i + 1]) continue;
     push(Action::Kind::put_aside);
     if (interval.form != 0) push(Action::Kind::thin, interval.form, aside);

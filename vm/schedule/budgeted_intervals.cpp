@@ -43,6 +43,7 @@ void Budgeted::add_interval(const Weights& weights) {
     for (std::vector<std::uint64_t>& bytes : form.before) bytes = by_birth(bytes);
   }
   const std::vector<std::uint64_t>& tape = forms[0].tape;
+  const std::vector<std::uint64_t> gone = by_birth(weights.gone);
   auto share_of = [&](std::size_t k, std::uint64_t most) {
     TapeShare share;
     share.birth = static_cast<std::uint32_t>(k);
@@ -52,6 +53,8 @@ void Budgeted::add_interval(const Weights& weights) {
       form.after = std::min(forms[f].after[k], form.bytes);
       for (std::size_t b = 0; b < kTapeForms; ++b) form.before[b] = k == n ? 0 : std::min(forms[f].before[b][k], form.bytes);
     }
+    // What neither the state before it nor that behind it has is not gone from one to the other.
+    if (k < n && tape[k] <= profile_.reach[n][k]) share.gone = std::min({gone[k], most, profile_.reach[n][k] - state[k]});
     return share;
   };
   std::uint64_t born = forms[0].together;
@@ -78,9 +81,11 @@ void Budgeted::add_interval(const Weights& weights) {
   interval.padding = bounded(weights.padding);
   interval.advancing = bounded(weights.advancing);
   interval.taping = bounded(weights.taping);
+  interval.more_reads = bounded(weights.more_reads);
   for (std::size_t f = 0; f < kTapeForms; ++f) {
     interval.again_of[f] = bounded(forms[f].again);
     interval.sweeping_of[f] = bounded(forms[f].sweeping);
+    interval.more_if_parts_of[f] = bounded(forms[f].more_if_parts);
     const std::uint64_t beside_state = forms[f].tape[n] - std::min(forms[f].tape[n], forms[f].after[n]);
     if (f != 0) interval.born_of[f] = bounded(forms[f].together != 0 ? forms[f].together : state[n] + beside_state);
   }
@@ -92,6 +97,11 @@ void Budgeted::add_interval(const Weights& weights) {
   profile_.born.push_back(bounded(std::max({born, state[n], tape[n]})));
   profile_.reach.push_back(std::move(state));
   profile_.cotangents.push_back(cotangents);
+  Interval& added = profile_.intervals.back();
+  added.advancing_alone = weights.advancing_alone.value_or(lost(profile_, n, n, false) + added.advancing);
+  added.taping_alone = weights.taping_alone.value_or(lost(profile_, n, n, true) + added.taping);
+  added.advancing_alone = bounded(added.advancing_alone);
+  added.taping_alone = bounded(added.taping_alone);
   positions_.push_back(positions_.back() + std::max<std::uint64_t>(1, steps_));
   all_records_ = bounded(all_records_ + records_);
   note_reads(weights.read, n);
@@ -113,7 +123,11 @@ void Budgeted::note_joined(const std::vector<JoinedCotangent>& joined, std::size
     for (const auto& [birth, bytes] : whole.parts) {
       if (birth >= birth_of_.size() || birth_of_[birth] >= profile_.size()) continue;
       Interval& made_in = profile_.intervals[birth_of_[birth]];
-      for (std::uint64_t& sweeping : made_in.sweeping_of) sweeping = bounded(sweeping + bytes);
+      for (std::size_t f = 0; f < kTapeForms; ++f) {
+        const std::uint64_t added = std::min(bytes, made_in.more_if_parts_of[f]);
+        made_in.sweeping_of[f] = bounded(made_in.sweeping_of[f] + added);
+        made_in.more_if_parts_of[f] -= added;
+      }
     }
   }
 }
@@ -204,7 +218,10 @@ void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
     for (std::uint32_t i = kept[c]; i < kept[c + 1]; ++i)
       if (profile_.intervals[i].form != form) make_lean(i, form);
   }
-  profile_ = coarsened(profile_, kept);
+  std::vector<std::uint64_t> reads(n + 1, 0);
+  for (const Read& read : reads_)
+    if (read.serial < kMade) reads[read.last] = bounded(reads[read.last] + read.bytes);
+  profile_ = coarsened(profile_, kept, reads);
   std::vector<std::uint64_t> positions;
   for (const std::uint32_t i : kept) positions.push_back(positions_[i]);
   positions_ = std::move(positions);
@@ -253,20 +270,19 @@ std::vector<std::uint64_t> Budgeted::read_from() const {
 }
 
 // What the sweep of an interval holds includes the cotangents that it makes, those of older tensors too. Where an interval was
-// made of several, each counts only its own, and those stay that no rule takes before the next one. Of what rules make it
-// includes nothing.
+// made of several, each counts only its own, and those stay that no rule takes before the next one and no later interval has
+// made already. Of what rules make it includes nothing.
 std::vector<std::uint64_t> Budgeted::more_reads_within() const {
   std::vector<std::uint64_t> more(profile_.size() + 1, 0);
-  std::vector<std::uint32_t> parts(profile_.size() + 1, 0);
-  for (const std::uint32_t birth : birth_of_) ++parts[birth];
-  parts.back() = 1; // the tape that the end is on
   const auto behind = std::ranges::find_if(reads_, [](const Read& read) { return read.serial >= kMade; });
   auto freed = std::ranges::find_if(reads_, &Read::is_freed);
   for (auto read = reads_.begin(); read != behind; ++read) {
     while (freed != reads_.end() && freed->serial < (read->serial | kFreed)) ++freed;
     const bool goes = freed != reads_.end() && freed->serial == (read->serial | kFreed) && freed->last == read->last;
-    if (parts[read->last] != 1 && !goes) more[read->last] += read->bytes;
+    if (!goes) more[read->last] += read->bytes;
   }
+  for (std::size_t i = 0; i < profile_.size(); ++i) more[i] = std::min(more[i], profile_.intervals[i].more_reads);
+  more.back() = 0; // of the tape that the end is on
   for (auto read = behind; read != reads_.end() && read->is_made(); ++read) more[read->last] += read->bytes;
   return more;
 }

@@ -62,14 +62,20 @@ void Keeping::note_before() {
 
 std::uint64_t Keeping::alone(std::size_t interval) const {
   const Interval& its = profile_.intervals[interval];
-  if (file_.has(interval)) return swept_bytes(its);
+  if (tapes_[interval]) return swept(interval);
   return tape_[interval] + profile_.cotangents[interval + 1] + std::max(its.sweeping(), taping_beside(its));
+}
+
+std::uint64_t Keeping::swept(std::size_t interval) const {
+  const Interval& its = profile_.intervals[interval];
+  return file_.has(interval) ? swept_bytes(its) : tape_[interval] + profile_.cotangents[interval + 1] + its.sweeping();
 }
 
 std::uint64_t Keeping::peak() const {
   const std::size_t n = profile_.size();
   std::uint64_t peak = at_end() + profile_.cotangents[n] + next_;
-  for (std::size_t i = 0; i < n; ++i) peak = std::max(peak, before_[i] + alone(i));
+  for (std::size_t i = 0; i < n; ++i)
+    if (tapes_[i]) peak = std::max(peak, before_[i] + swept(i));
   return peak;
 }
 

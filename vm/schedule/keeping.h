@@ -30,7 +30,7 @@ public:
   Keeping(const Profile& profile, std::uint64_t room, std::uint64_t next, bool ended, std::vector<bool> states,
           std::vector<bool> tapes, File file = {});
 
-  // The most bytes if the run goes on, or if it ends and is reversed.
+  // The most bytes if the run goes on, or if it ends and is reversed, but for what is run again.
   std::uint64_t peak() const;
 
   bool fits() const { return tight().empty(); }
@@ -66,7 +66,9 @@ private:
   double freed(const std::vector<Drop>& candidate, std::vector<Tight>& tight) const;
   double cost_without(std::size_t i, std::size_t end);
   std::uint64_t cost_without_state(std::size_t i);
-  std::uint64_t alone(std::size_t interval) const; // bytes while it is swept, beside what is held in front of it
+  // Bytes beside what is held in front of it: while it is taped, if it is not yet, and swept.
+  std::uint64_t alone(std::size_t interval) const;
+  std::uint64_t swept(std::size_t interval) const; // of one whose tape is there
   double cost_of_gap(std::size_t from, std::size_t to) const;
   double cost_of_part(std::size_t from, std::size_t to) const;
   std::uint64_t at_end() const {

@@ -39,13 +39,15 @@ private:
   std::string_view run_one(std::size_t i, bool on_tape) {
     if (current_ != i || i >= unreversed_) return "the current state is not at its start, or it is reversed already";
     const Interval& interval = profile_.intervals[i];
-    std::set<std::size_t> states = states_, tapes = tapes_;
-    states.insert({i, i + 1});
-    if (on_tape) tapes.insert(i);
-    note(held_bytes(profile_, states, tapes, on_tape ? i : kNone) + (on_tape ? interval.taping : interval.advancing));
+    std::set<std::size_t> states = states_;
+    if (on_tape) tapes_.insert(i);
+    const auto held = [&] { return held_bytes(profile_, states, tapes_, on_tape ? i : kNone); };
+    states.insert(i + 1);
+    const std::uint64_t beside_end = held();
+    states.insert(i);
+    note(running_bytes(interval, on_tape, held(), beside_end));
     report_.cost += on_tape ? interval.taped : interval.forward;
     ++report_.runs[i - from_];
-    tapes_ = std::move(tapes);
     current_ = i + 1;
     work_ = on_tape ? i : kNone;
     return {};

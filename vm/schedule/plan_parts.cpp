@@ -4,16 +4,17 @@
 namespace cairn::schedule {
 
 Parts::Parts(const Profile& profile, std::size_t base, std::size_t end)
-    : base_(base), count_(end + 1 - base), newer_(count_, 0), step_peak_(count_, 0), advance_peak_(count_, 0),
+    : base_(base), count_(end + 1 - base), newer_(count_, 0), advance_peak_(count_, 0), advancing_(count_),
       advance_cost_(count_, 0), tapes_(count_ * count_) {
   for (std::size_t i = base; i <= end; ++i)
     for (std::size_t k = base; k < i; ++k) newer_[i - base] += profile.reach[i][k];
   for (std::size_t i = base; i < end; ++i) {
     const Interval& interval = profile.intervals[i];
     advance_cost_[i + 1 - base] = advance_cost_[i - base] + static_cast<double>(interval.forward);
-    // Both ends are there: of what is older than the interval the state at its start has all.
-    step_peak_[i - base] = newer_[i - base] + profile.reach[i + 1][i] + interval.advancing;
-    advance_peak_[i + 1 - base] = std::max(advance_peak_[i - base], step_peak_[i - base]);
+    // Of what is older than the interval the state at its start has all.
+    advancing_[i - base] = {newer_[i - base] + profile.reach[i + 1][i] + interval.advancing,
+                            newer_[i + 1 - base] + interval.advancing_alone};
+    advance_peak_[i + 1 - base] = std::max(advance_peak_[i - base], step_peak(i));
   }
   for (std::size_t k = base; k < end; ++k) born_.push_back(born_aside(profile, k));
   for (std::size_t first = base; first <= end; ++first) weigh(profile, first);
@@ -66,29 +67,43 @@ void Parts::weigh(const Profile& profile, std::size_t first) {
     };
     for (const std::uint32_t k : of_tapes.births) // what died has gone from the state
       if (k < i) at_its_end[k] -= std::min(at_its_end[k], profile.reach[i][k] - profile.reach[i + 1][k]);
+    const auto note_after = [&](std::vector<std::uint64_t>& common, std::size_t form) {
+      for (const TapeShare& share : interval.shares)
+        if (share.birth >= base_) common[share.birth] = std::max(common[share.birth], share.forms[form].after);
+    };
+    const auto held_beside_end = [&](const Shared& shared, const std::vector<std::uint64_t>& common, bool in_work) {
+      std::uint64_t bytes = own + newer(i + 1);
+      for (const std::uint32_t k : shared.births) {
+        const std::uint64_t all = born(k, in_work), at_end = profile.reach[i + 1][k], tapes = std::min(all, shared.bytes[k]);
+        bytes += std::min(all - std::min(all, at_end), tapes - std::min(tapes, common[k]));
+      }
+      return bytes;
+    };
+    const auto running = [&](const Shared& shared, const std::vector<std::uint64_t>& common) {
+      return Running{held_beside_both(shared, true) + interval.taping,
+                     held_beside_end(shared, common, true) + interval.taping_alone};
+    };
+    Tapes& now = tapes_[index(first, i + 1)];
     Shared at_first; // until the last one is lean
     const bool lean = interval.form != 0;
     if (lean) {
       at_first = of_tapes;
       add(at_first, 0);
+      std::vector<std::uint64_t> common = at_its_end;
+      note_after(common, 0);
+      now.taping = running(at_first, common);
     }
     add(of_tapes, interval.form);
-    for (const TapeShare& share : interval.shares)
-      if (share.birth >= base_) at_its_end[share.birth] = std::max(at_its_end[share.birth], share.forms[interval.form].after);
-    std::uint64_t beside_end = own + newer(i + 1);
-    for (const std::uint32_t k : of_tapes.births) {
-      const std::uint64_t all = born(k, false), at_end = profile.reach[i + 1][k], tapes = std::min(all, of_tapes.bytes[k]);
-      beside_end += std::min(all - std::min(all, at_end), tapes - std::min(tapes, at_its_end[k]));
-    }
+    note_after(at_its_end, interval.form);
+    if (!lean) now.taping = running(of_tapes, at_its_end);
     const Tapes& before = tapes_[index(first, i)];
-    Tapes& now = tapes_[index(first, i + 1)];
     now.cost = before.cost + static_cast<double>(interval.taped) + static_cast<double>(interval.sweep);
-    now.tape_peak = std::max(before.tape_peak, held_beside_both(lean ? at_first : of_tapes, true) + interval.taping);
-    now.sweep_peak = now.sweep_peak_aside =
-        std::max(before.sweep_peak_aside, held(of_tapes, false) + profile.cotangents[i + 1] + interval.sweeping());
+    now.tape_peak = std::max(before.tape_peak, now.taping.least());
+    now.beside_sweep = held(of_tapes, false) + profile.cotangents[i + 1];
+    now.sweep_peak = now.sweep_peak_aside = std::max(before.sweep_peak_aside, now.beside_sweep + interval.sweeping());
     if (lean)
       now.sweep_peak = std::max(now.sweep_peak, held(at_first, true) + profile.cotangents[i + 1] + interval.sweeping_of[0]);
-    now.keep = beside_end;
+    now.keep = held_beside_end(of_tapes, at_its_end, false);
   }
 }
 

@@ -29,7 +29,8 @@ std::uint64_t least_possible(const Profile& profile, const Parts& whole) {
   std::uint64_t least = 0;
   for (std::size_t i = 0; i < profile.size(); ++i) {
     const Interval& interval = profile.intervals[i];
-    least = std::max({least, whole.newer(i + 1) + interval.tape + interval.taping + profile.cotangents[i + 1],
+    const std::uint64_t scratch = std::min(interval.taping, interval.taping_alone);
+    least = std::max({least, whole.newer(i + 1) + interval.tape + scratch + profile.cotangents[i + 1],
                       interval.tape + profile.cotangents[i + 1] + interval.sweeping()});
   }
   return least;

@@ -12,16 +12,24 @@ namespace {
 
 bool small(std::uint64_t value) { return value <= kMostOfOne; }
 
-bool interval_sound(const Interval& interval, std::size_t index, const std::vector<std::uint64_t>& alive) {
+bool interval_sound(const Interval& interval, std::size_t index, const std::vector<std::uint64_t>& alive,
+                    const std::vector<std::uint64_t>& then) {
   for (const std::uint64_t value : {interval.forward, interval.taped, interval.sweep, interval.tape, interval.stays,
-                                    interval.padding, interval.piece, interval.swept, interval.advancing, interval.taping})
+                                    interval.padding, interval.piece, interval.swept, interval.advancing, interval.taping,
+                                    interval.advancing_alone, interval.taping_alone, interval.more_reads})
     if (!small(value)) return false;
-  for (const auto* const by_form : {&interval.sweeping_of, &interval.again_of, &interval.born_of})
+  for (const auto* const by_form : {&interval.sweeping_of, &interval.again_of, &interval.born_of, &interval.more_if_parts_of})
     if (!std::ranges::all_of(*by_form, small)) return false;
   if (interval.form >= kTapeForms || interval.shares.size() > index + 1) return false;
   return std::ranges::all_of(interval.shares, [&](const TapeShare& share) {
     const std::uint64_t most = share.forms[0].bytes;
-    if (share.birth > index || !small(most) || (share.birth != index && most > alive[share.birth])) return false;
+    if (share.birth > index || !small(most)) return false;
+    if (share.birth == index) {
+      if (share.gone != 0) return false;
+    } else {
+      const std::uint64_t had = alive[share.birth], has = then[share.birth];
+      if (most > had || has > had || share.gone > std::min(most, had - has)) return false;
+    }
     return std::ranges::all_of(share.forms, [&](const TapeShare::Form& form) {
       const std::uint64_t before = std::ranges::max(form.before);
       return form.bytes <= most && form.after <= form.bytes && before <= (share.birth == index ? 0 : form.bytes);
@@ -44,7 +52,7 @@ bool Profile::sound() const {
       if (reach[i][k] > reach[i - 1][k]) return false;
   }
   for (std::size_t i = 0; i < last; ++i)
-    if (!interval_sound(intervals[i], i, reach[i])) return false;
+    if (!interval_sound(intervals[i], i, reach[i], reach[i + 1])) return false;
   const std::vector<std::uint64_t> least = least_born(*this);
   for (std::size_t k = 0; k < last; ++k)
     if (born[k] < least[k] || !small(born[k])) return false;
@@ -107,6 +115,16 @@ std::uint64_t taping_beside(const Interval& interval) {
   };
   const std::uint64_t at_first = beside_end(0), aside = beside_end(interval.form);
   return bounded(interval.taping + at_first - std::min(at_first, aside));
+}
+
+std::uint64_t lost(const Profile& profile, std::size_t interval, std::size_t boundary, bool on_tape) {
+  std::uint64_t bytes = 0;
+  for (std::size_t k = 0; k < std::min(interval, boundary); ++k)
+    bytes += profile.reach[interval][k] - profile.reach[interval + 1][k];
+  if (!on_tape) return bytes;
+  for (const TapeShare& share : profile.intervals[interval].shares)
+    if (share.birth < std::min(interval, boundary)) bytes -= share.gone;
+  return bytes;
 }
 
 std::vector<std::uint64_t> least_born(const Profile& profile) {
@@ -228,6 +246,7 @@ std::vector<TapeShare> shares_as_one(const Profile& profile, const std::vector<s
     for (const TapeShare& share : profile.intervals[i].shares) {
       TapeShare& of_birth = fine[share.birth];
       const std::uint64_t alive = share.birth < from ? profile.reach[from][share.birth] : profile.born[share.birth];
+      if (share.birth < from) of_birth.gone += share.gone; // what goes in one part is not there in a later one
       for (std::size_t f = 0; f < kTapeForms; ++f) {
         const TapeShare::Form& part = share.forms[f];
         TapeShare::Form& whole = of_birth.forms[f];
@@ -240,7 +259,8 @@ std::vector<TapeShare> shares_as_one(const Profile& profile, const std::vector<s
   for (std::size_t d = 0; d < count; ++d) {
     TapeShare share;
     share.birth = static_cast<std::uint32_t>(d);
-    for (std::size_t k = boundaries[d]; k < boundaries[d + 1]; ++k)
+    for (std::size_t k = boundaries[d]; k < boundaries[d + 1]; ++k) {
+      share.gone += fine[k].gone;
       for (std::size_t f = 0; f < kTapeForms; ++f) {
         TapeShare::Form& form = share.forms[f];
         const TapeShare::Form& of_part = fine[k].forms[f];
@@ -248,7 +268,9 @@ std::vector<TapeShare> shares_as_one(const Profile& profile, const std::vector<s
         form.after += of_part.after;
         for (std::size_t b = 0; b < kTapeForms; ++b) form.before[b] += of_part.before[b];
       }
+    }
     if (share.forms[0].bytes == 0) continue;
+    share.gone = std::min(share.gone, share.forms[0].bytes);
     for (TapeShare::Form& form : share.forms) {
       form.bytes = std::min(form.bytes, share.forms[0].bytes);
       form.after = std::min(form.after, form.bytes);
@@ -259,9 +281,51 @@ std::vector<TapeShare> shares_as_one(const Profile& profile, const std::vector<s
   return coarse;
 }
 
+std::uint64_t beyond(std::uint64_t bytes, std::uint64_t counted) { return bytes - std::min(bytes, counted); }
+
+// While the parts of an interval are done one by one, in its first form, what is held beyond what is held while it is done as
+// one: beside the state at its end, `end`, and beside that and its whole tape, which comes to `taped`.
+void set_running(Interval& whole, const Profile& profile, const Parts& parts, std::size_t from, std::size_t to, std::uint64_t end,
+                 std::uint64_t taped) {
+  whole.advancing = beyond(parts.advance_peak(to), end);
+  whole.taping = beyond(parts.tapes(from, to).tape_peak, taped);
+  // Where the state at its start is not held, as much of that is there in each part as is lost from there on.
+  whole.advancing_alone = whole.taping_alone = 0;
+  std::uint64_t lost_advancing = 0, lost_taping = 0;
+  for (std::size_t i = to; i-- > from;) {
+    const Parts::Running advancing = parts.advancing(i), taping = parts.taping(from, i);
+    const std::uint64_t advancing_at_end = lost_advancing + advancing.beside_end, taping_at_end = lost_taping + taping.beside_end;
+    lost_advancing += lost(profile, i, from, false);
+    lost_taping += lost(profile, i, from, true);
+    const std::uint64_t most_advancing = std::min(advancing_at_end, lost_advancing + advancing.beside_both),
+                        most_taping = std::min(taping_at_end, lost_taping + taping.beside_both);
+    whole.advancing_alone = bounded(std::max(whole.advancing_alone, beyond(most_advancing, end)));
+    whole.taping_alone = bounded(std::max(whole.taping_alone, beyond(most_taping, taped)));
+  }
+}
+
+// The same while its parts are swept in the form that they have, beside all that `counted` has. `reads`: as coarsened() has it.
+void set_sweeping(Interval& whole, const Profile& profile, const Parts& parts, std::size_t from, std::size_t to,
+                  std::uint64_t counted, const std::vector<std::uint64_t>& reads) {
+  std::uint64_t most = 0, if_parts = 0, with_reads = 0;
+  std::uint64_t swept = 0; // what parts behind read
+  for (std::size_t i = to; i-- > from;) {
+    const Interval& part = profile.intervals[i];
+    const std::uint64_t beside = parts.tapes(from, i + 1).beside_sweep;
+    most = std::max(most, beside + part.sweeping());
+    if_parts = std::max(if_parts, beside + bounded(part.sweeping() + part.more_if_parts_of[part.form]));
+    with_reads = std::max(with_reads, beside + bounded(part.sweeping() + part.more_reads + swept));
+    if (i < reads.size()) swept = bounded(swept + reads[i]);
+  }
+  const std::size_t form = profile.intervals[from].form;
+  whole.sweeping_of[form] = beyond(most, counted);
+  whole.more_if_parts_of[form] = bounded(beyond(beyond(if_parts, counted), whole.sweeping_of[form]));
+  whole.more_reads = bounded(std::max(whole.more_reads, beyond(beyond(with_reads, counted), whole.sweeping_of[form])));
+}
+
 } // namespace
 
-Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boundaries) {
+Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boundaries, const std::vector<std::uint64_t>& reads) {
   Profile coarse;
   const std::size_t count = boundaries.size() - 1;
   Profile formed = profile; // with tapes in one form after the other
@@ -299,17 +363,13 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
     const std::uint64_t hidden = std::max(shared - std::min(shared, coarse.born[c] - end), of_own.forms[0].after);
     // Of states in between, what neither a tape nor the state at the end holds is gone with them.
     coarse.born[c] = std::min(coarse.born[c], shared + end);
-    // While its parts are done one by one, what is held beyond what is held while it is done as one.
-    auto beyond = [](std::uint64_t bytes, std::uint64_t counted) { return bytes - std::min(bytes, counted); };
     for (std::size_t f = 0; f < kTapeForms; ++f) {
       for (std::size_t i = from; i < to; ++i) formed.intervals[i].form = static_cast<std::uint32_t>(f);
       const Parts parts(formed, from, to);
-      const Parts::Tapes& tapes = parts.tapes(from, to);
       const TapeShare::Form& form = of_own.forms[f];
-      whole.sweeping_of[f] = beyond(tapes.sweep_peak_aside, whole.tape + form.bytes + coarse.cotangents[c + 1]);
+      set_sweeping(whole, formed, parts, from, to, whole.tape + form.bytes + coarse.cotangents[c + 1], reads);
       if (f == 0) { // while its parts are taped as one, none of them is lean yet
-        whole.advancing = beyond(parts.advance_peak(to), end);
-        whole.taping = beyond(tapes.tape_peak, end + whole.tape + shared - hidden);
+        set_running(whole, formed, parts, from, to, end, end + whole.tape + shared - hidden);
         continue;
       }
       // The states at the ends of its parts and their tapes have all of what it has.

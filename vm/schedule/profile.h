@@ -34,9 +34,11 @@ struct TapeShare {
     }
   };
   std::uint32_t birth = 0;
+  std::uint64_t gone = 0; // of what it holds as recorded and older intervals made, what that state no longer has, at least
   std::array<Form, kTapeForms> forms;
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.birth);
+    archive(self.gone);
     for (auto& form : self.forms) archive(form);
   }
 };
@@ -52,6 +54,10 @@ struct Interval {
   // Scratch of each of the three, held only while it is done, on top of states, tapes and the cotangents at the interval's end.
   std::uint64_t advancing = 0;
   std::uint64_t taping = 0;
+  // The first two where nothing else holds the state at the interval's start, so that it goes as the interval is run: on top of
+  // the state at the interval's end alone, and what is held in front of it.
+  std::uint64_t advancing_alone = kMostOfOne;
+  std::uint64_t taping_alone = kMostOfOne;
   // Its tapes are made lean at that level once they have been made, if it is not 0.
   std::uint32_t form = 0;
   // In each form: what is held while its tape is swept, which includes the cotangents at its start; the cost of what the sweep
@@ -59,6 +65,11 @@ struct Interval {
   std::array<std::uint64_t, kTapeForms> sweeping_of = {}, again_of = {}, born_of = kBornUnknown;
   std::uint64_t sweeping() const { return sweeping_of[form]; }
   std::uint64_t again() const { return again_of[form]; }
+  // What the first of them would be more if cotangents at its end were parts of others, as only later intervals can tell.
+  std::array<std::uint64_t, kTapeForms> more_if_parts_of = {};
+  // Where it was made of several, each of which counts the cotangents that it makes of what is older than the run: what is held
+  // beyond that at the worst moment, as those of parts that were swept before are still there.
+  std::uint64_t more_reads = 0;
   // Its tape may be in a file: of all that it holds, at most what stays in memory then, and what the file takes at most beside
   // the bytes of the rest. It comes back in the pieces that it was made of: the largest of these, and the most bytes while one of
   // them is swept, cotangents at its end included. All of this is of tapes as they were recorded.
@@ -75,8 +86,11 @@ struct Interval {
     archive(self.swept);
     archive(self.advancing);
     archive(self.taping);
+    archive(self.advancing_alone);
+    archive(self.taping_alone);
+    archive(self.more_reads);
     archive(self.form);
-    for (auto* const by_form : {&self.sweeping_of, &self.again_of, &self.born_of})
+    for (auto* const by_form : {&self.sweeping_of, &self.again_of, &self.born_of, &self.more_if_parts_of})
       for (auto& of_form : *by_form) archive(of_form);
   }
 };
@@ -133,8 +147,20 @@ inline std::uint64_t before_of(const Profile& profile, std::size_t interval, con
   return share.forms[form].before[interval > 0 ? profile.intervals[interval - 1].form : 0];
 }
 
+// Of what the state at the interval's start has and is older than that boundary, what neither the state at its end has nor, if it
+// is there, the tape, at most.
+std::uint64_t lost(const Profile& profile, std::size_t interval, std::size_t boundary, bool on_tape);
+
 // The least that `born` can be: of each interval, the most that one state or one tape reaches.
 std::vector<std::uint64_t> least_born(const Profile& profile);
+
+// What it comes to while an interval is run, with or without a tape, where that much is held if the states at both its ends and
+// its whole tape are, or without the state at its start, unless something else holds that. Neither is less than what there is.
+inline std::uint64_t running_bytes(const Interval& interval, bool on_tape, std::uint64_t beside_both, std::uint64_t beside_end) {
+  const std::uint64_t with = beside_both + (on_tape ? interval.taping : interval.advancing),
+                      without = beside_end + (on_tape ? interval.taping_alone : interval.advancing_alone);
+  return with < without ? with : without;
+}
 
 inline constexpr std::size_t kNoInterval = SIZE_MAX;
 
@@ -181,6 +207,8 @@ Profile part_of(const Profile& profile, std::size_t from, std::size_t to);
 
 // The same run in fewer intervals: those between the given boundaries (the first and the last one among them) become one each.
 // Whatever is planned for it fits, move by move, when it is refined: sizes are never below those of the parts.
-Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boundaries);
+// `reads`: by interval, bytes of what is older than the run and read by no later one.
+Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boundaries,
+                  const std::vector<std::uint64_t>& reads = {});
 
 } // namespace cairn::schedule

@@ -73,7 +73,10 @@ Weights Budgeted::told_of(std::size_t i) const {
     form.together = f == 0 ? profile_.born[i] : interval.born_of[f];
     form.again = interval.again_of[f];
     form.sweeping = interval.sweeping_of[f];
+    form.more_if_parts = interval.more_if_parts_of[f];
   }
+  weights.gone.assign(i + 1, 0);
+  for (const TapeShare& share : interval.shares) weights.gone[share.birth] = share.gone;
   weights.own = interval.tape;
   weights.stays = interval.stays;
   weights.padding = interval.padding;
@@ -82,6 +85,9 @@ Weights Budgeted::told_of(std::size_t i) const {
   weights.largest = largest_;
   weights.advancing = interval.advancing;
   weights.taping = interval.taping;
+  weights.advancing_alone = interval.advancing_alone;
+  weights.taping_alone = interval.taping_alone;
+  weights.more_reads = interval.more_reads;
   weights.cost = interval.forward - std::min(interval.forward, cost_of_steps(steps));
   weights.unswept = 2 * interval.forward - std::min(2 * interval.forward, interval.sweep);
   weights.step = step_cost_;

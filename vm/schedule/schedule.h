@@ -93,6 +93,8 @@ struct TapeForm {
   // cotangents are: those of the state at its start and of what is older than the run among them, those of the state at its end
   // not.
   std::uint64_t sweeping = 0;
+  // What that would be more if cotangents of the state at the end were parts of others, which somebody else has as well.
+  std::uint64_t more_if_parts = UINT64_MAX;
 };
 
 // What a schedule that asks is told of the tape in work and of the state at its end, in logical bytes. Entries are by birth:
@@ -101,7 +103,8 @@ struct TapeForm {
 struct Weights {
   std::vector<std::uint64_t> state; // a run that has ended has none
   std::array<TapeForm, kTapeForms> forms;
-  std::uint64_t own = 0; // of the tape's records and tables
+  std::vector<std::uint64_t> gone; // of what the tape as recorded holds, what the state does not; empty: nobody knows
+  std::uint64_t own = 0;           // of the tape's records and tables
   std::uint64_t stays =
       0; // of all that it holds, what does not go to a file: these, little tensors, what stands beside large ones
   std::uint64_t padding = 0;          // what a file takes for the others beside their bytes
@@ -109,6 +112,9 @@ struct Weights {
   std::uint64_t largest = 0;          // of operands and results of one operation on the tape
   // Held for a while beside the states at both ends and the whole tape: while the interval runs without tape, and with it.
   std::uint64_t advancing = 0, taping = 0;
+  // The same beside the state at the end alone, where that at the start is not held; none: nobody knows.
+  std::optional<std::uint64_t> advancing_alone, taping_alone;
+  std::uint64_t more_reads = 0;        // where there were several tapes: as Interval has it (profile.h)
   bool nested = false;                 // a derivative operator ran on the tape
   std::uint64_t cost = 0;              // modelled, of the operations on the tape, in ticks (cost_table.h),
   std::uint64_t unswept = 0;           // of these, what their sweep does not do of twice as much: products have constant operands
