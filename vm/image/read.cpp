@@ -313,6 +313,7 @@ void ImageReader::output(tape::Output& o) {
   o.effects = tape::past_effects(engine.heap(), std::move(inputs), std::move(drawn));
   o.cost = count();
   o.largest = count();
+  o.sweeping = count();
 }
 
 const Code* ImageReader::code(std::uint32_t& pc) {

@@ -260,6 +260,7 @@ void write_state(ImageWriter& w, const RunState& state) {
   if (const auto* reverse = dynamic_cast<const runs::ReverseState*>(&state)) {
     w.number(reverse->cost);
     w.number(reverse->largest);
+    w.number(reverse->largest_swept);
   } else {
     write_checkpoint(w, dynamic_cast<const CheckpointState&>(state));
   }
@@ -279,6 +280,7 @@ void read_state(ImageReader& r, RunState& state) {
     auto& reverse = dynamic_cast<runs::ReverseState&>(state);
     reverse.cost = r.count();
     reverse.largest = r.count();
+    reverse.largest_swept = r.count();
     reverse.account();
   }
 }

@@ -188,6 +188,7 @@ void ImageWriter::output(const tape::Output& o) {
   draws(o.effects != nullptr ? o.effects->draws : no_draws);
   out.varint(o.cost);
   out.varint(o.largest);
+  out.varint(o.sweeping);
 }
 
 void ImageWriter::serial(const Object* o) {

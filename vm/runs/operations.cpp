@@ -14,9 +14,11 @@ Operations::Operations(value::Heap& heap, std::uint32_t nodes, std::size_t numbe
   all_.reserve(number);
 }
 
-void Operations::hold_beside(std::uint64_t bytes) {
-  if (beside_.empty() || beside_.back().operation != on_top()) beside_.push_back({on_top(), 0});
-  beside_.back().what = std::max(beside_.back().what, bytes);
+void Operations::hold_beside(std::uint64_t done, std::uint64_t swept) {
+  if (beside_.empty() || beside_.back().operation != on_top()) beside_.push_back({on_top(), {}});
+  Beside& most = beside_.back().what;
+  most.done = std::max(most.done, done);
+  most.swept = std::max(most.swept, swept);
 }
 
 void Operations::add_taken(std::uint32_t node) { taken_.push_back({on_top(), node}); }
@@ -156,7 +158,7 @@ void Operations::follow_forwards(const Nodes& ends, schedule::Weights& weights) 
       taken = bytes_of(o.overwritten);
       if (!maker(o.overwritten)->result_kept) taken_unkept = taken;
     }
-    const std::uint64_t beside = note != beside_.end() && note->operation == i ? (note++)->what : 0;
+    const std::uint64_t beside = note != beside_.end() && note->operation == i ? (note++)->what.done : 0;
     weights.advancing = std::max(weights.advancing, beyond(alive - taken + beside, staying_in_all));
     weights.taping = std::max(weights.taping, beyond(kept + alive_unkept - taken_unkept + beside, kept_in_all + staying_unkept));
     alive -= used[i].all;
@@ -174,7 +176,7 @@ std::vector<Together> Operations::follow(const Nodes& ends, schedule::Weights& w
   std::array<std::uint64_t, schedule::kTapeForms> if_parts = {};
   std::vector<Again> again;
   for (std::size_t level = 1; level < schedule::kTapeForms; ++level) again.emplace_back(*this, static_cast<std::uint8_t>(level));
-  Backwards<std::uint64_t> beside_of(beside_);
+  Backwards<Beside> beside_of(beside_);
   Backwards<std::uint32_t> taken_by(taken_);
   Backwards<Wish> wanted_by(wanted_);
   const auto note = [&](std::size_t form, const CotangentMemory::Most& most, std::uint64_t beside) {
@@ -185,7 +187,7 @@ std::vector<Together> Operations::follow(const Nodes& ends, schedule::Weights& w
   for (std::size_t i = all_.size(); i-- > 0;) {
     const Operation& o = all_[i];
     std::uint64_t beside = 0;
-    beside_of.each(i, [&](std::uint64_t bytes) { beside += bytes; });
+    beside_of.each(i, [&](const Beside& held) { beside += held.swept; });
     // What is computed again for it is there before its rule makes anything, and then as much of that as is left.
     wanted_by.each(i, [&](const Wish& wish) {
       for (Again& of_level : again) of_level.compute(wish, i);

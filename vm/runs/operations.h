@@ -88,8 +88,8 @@ public:
       o->result_kept = o->result_kept || kept;
     }
   }
-  // So many bytes are held for the time of this operation alone, when it is done and when it is swept.
-  void hold_beside(std::uint64_t bytes);
+  // So many bytes are held for the time of this operation alone, when it is done, and when it is swept.
+  void hold_beside(std::uint64_t done, std::uint64_t swept);
   // An update rule takes the cotangent of that node once the sweep has passed this operation.
   void add_taken(std::uint32_t node);
   // A result that the sweep of this operation, of a tape that is lean at that level at least, wants to have computed again; or
@@ -144,7 +144,10 @@ private:
   value::ChargedVector<std::uint32_t> makers_; // by node: the number of the operation, from 1 on
   value::ChargedVector<Operand> operands_;
   Nodes several_;               // results of operations that have more than one
-  Notes<std::uint64_t> beside_; // at most one of an operation
+  struct Beside {
+    std::uint64_t done = 0, swept = 0;
+  };
+  Notes<Beside> beside_; // at most one of an operation
   Notes<std::uint32_t> taken_;
   Notes<Wish> wanted_, wanted_again_;
 };

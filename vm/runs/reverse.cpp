@@ -5,6 +5,7 @@
 #include "vm/runs/children.h"
 #include "vm/runs/recording.h"
 #include "vm/runs/states.h"
+#include "vm/runs/weighing.h"
 #include "vm/schedule/profile.h"
 #include "vm/value/charged.h"
 
@@ -92,13 +93,14 @@ machine::OwnedState ReverseState::clone(Engine& engine) const {
   copy_into(*s, engine);
   s->cost = cost;
   s->largest = largest;
+  s->largest_swept = largest_swept;
   s->account();
   return s;
 }
 
 void ReverseState::worked(std::uint64_t ticks, std::uint64_t bytes) {
   cost = schedule::bounded(cost + schedule::bounded(ticks));
-  largest = std::max(largest, bytes);
+  largest = largest_swept = std::max(largest, bytes);
 }
 
 void ReverseState::finished(Engine& engine, Value v, std::uint64_t) {
@@ -227,7 +229,11 @@ void seed_final(Engine& engine, SweepState& s, const char* name) {
   s.sweeping = true;
 }
 
-void seed_reverse(Engine& engine, Value& state) { seed_final(engine, *state_in<SweepState>(engine, state), "*j"); }
+void seed_reverse(Engine& engine, Value& state) {
+  auto* s = state_in<SweepState>(engine, state);
+  if (!s->checkpoint) weigh_inside(engine, *static_cast<ReverseState*>(s));
+  seed_final(engine, *s, "*j");
+}
 
 void sweep(Engine& engine, value::Frame* frame, Value& slot) {
   auto* s = state_in<SweepState>(engine, slot);
@@ -339,9 +345,14 @@ Value composite_result(Engine& engine, const SweepState& s, Value plain, bool wh
                      return number.is_integer() ? number : value::flonum(engine.to_double(number));
                    }));
     heap.next_serial = next;
-    const auto* ruled = whole ? static_cast<const ReverseState*>(&s) : nullptr;
-    outer->add_output({s.serial, skeleton.v, tape::past_effects(heap, s.log.inputs, s.log.draws),
-                       ruled != nullptr ? ruled->cost : 0, ruled != nullptr ? ruled->largest : 0});
+    tape::Output output{s.serial, skeleton.v, tape::past_effects(heap, s.log.inputs, s.log.draws)};
+    if (!s.checkpoint) {
+      const auto& reverse = static_cast<const ReverseState&>(s);
+      output.cost = reverse.cost;
+      output.largest = reverse.largest;
+      output.sweeping = reverse.largest_swept;
+    }
+    outer->add_output(std::move(output));
     skeleton.take();
   }
   return result.take();

@@ -70,8 +70,8 @@ protected:
 struct ReverseState final : SweepState {
   explicit ReverseState(Engine& engine) : SweepState(engine, false), own(engine.heap(), engine.heap().tape) {}
   value::Charged own; // of a tape the state itself is a small part
-  // Of such a run, as tape::Output has them.
-  std::uint64_t cost = 0, largest = 0;
+  // As tape::Output has them: of such a run, and of one with a tape that was weighed.
+  std::uint64_t cost = 0, largest = 0, largest_swept = 0;
   bool counts_work() const override { return work == nullptr; }
   void worked(std::uint64_t ticks, std::uint64_t bytes) override;
   void account() { own.set(work == nullptr ? static_cast<std::int64_t>(sizeof(ReverseState)) : 0); }

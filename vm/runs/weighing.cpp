@@ -7,7 +7,7 @@
 #include "vm/runs/marks.h"
 #include "vm/runs/met.h"
 #include "vm/runs/operations.h"
-#include "vm/runs/ruled_calls.h"
+#include "vm/runs/composite_calls.h"
 #include "vm/runs/states.h"
 #include "vm/schedule/profile.h"
 #include "vm/tape/derived.h"
@@ -71,6 +71,10 @@ const ops::Tensor* tensor_in(const Object* o) {
 // What is remembered of an operation while a tape is weighed, in bytes, where nodes are few: half of it is of tables of nodes and
 // of what these have been before they grew. Where most nodes are numbers, tables of nodes are what counts.
 constexpr std::uint64_t kOfOperation = 440, kOfMet = 256, kOfNode = 16;
+
+// What the reverse pass of a gradient holds, as a part of what that held: its forward pass has a tangent beside each value and
+// keeps both operands of each of their products. Networks of products and elementwise operators were measured at 2.9 to 3.
+constexpr std::uint64_t kOfDual = 3;
 
 static_assert(schedule::kTapeForms == tape::kLeanLevels + 1);
 
@@ -147,7 +151,7 @@ class Weighing {
 public:
   Weighing(Engine& engine, tape::Tape& tape, const std::vector<std::uint64_t>& births, const WeighedElements& before)
       : engine_(engine), tape_(tape), births_(births), before_(before), last_(births.size() - 1), marks_(engine.heap()),
-        staying_(engine.heap()), ends_(engine.heap()), ruled_(engine, tape),
+        staying_(engine.heap()), ends_(engine.heap()), calls_(engine, tape),
         operations_(engine.heap(), tape.size(), tape.tensors().size() + 1) {
     marks_.reserve(tape.tensors().size());
     weights_.step = engine.costs.ticks_of_step();
@@ -162,6 +166,7 @@ public:
   void weigh_state(const std::vector<Run>& runs);
   void weigh_tape(bool rules_take);
   void take_elements(WeighedElements& elements);
+  void end_at(Value v);
   Weights take() { return std::move(weights_); }
 
 private:
@@ -199,7 +204,7 @@ private:
   Marks marks_;
   value::ChargedVector<const ops::Storage*> staying_; // of those that the tape and the state at its end have
   Nodes ends_;
-  RuledCalls ruled_;
+  CompositeCalls calls_;
   std::size_t next_call_ = 0;
   Operations operations_;
   tape::Derived derived_{engine_.heap()};
@@ -228,6 +233,15 @@ void Weighing::weigh_state(const std::vector<Run>& runs) {
       });
   weights_.forms[0].together = weights_.state[last_];
   weights_.state[last_] += static_cast<std::uint64_t>(own_bytes(runs));
+}
+
+// The tape ends with that value, and no state.
+void Weighing::end_at(Value v) {
+  contains(engine_.heap(), v, [&](Value leaf) {
+    const std::uint32_t node = value::is_tensor(leaf) ? tape_.tensor_node(leaf.other()->serial) : tape::kNone;
+    if (node != tape::kNone) ends_.push_back({node, static_cast<std::uint64_t>(value::tensor_of(leaf).bytes())});
+    return false;
+  });
 }
 
 void Weighing::note_older(bool rules_take) {
@@ -316,7 +330,7 @@ void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t i, co
 
 void Weighing::add_record(const tape::TensorRecord& record) {
   Operation& o = operations_.add(record.node, record.end());
-  if (next_call_ < ruled_.all().size()) add_calls(operations_.size() - 1);
+  if (next_call_ < calls_.all().size()) add_calls(operations_.size() - 1);
   const Costs::Cost cost = costs_.of(record);
   o.cost = schedule::bounded(cost.ticks);
   weights_.cost = schedule::bounded(weights_.cost + o.cost);
@@ -356,10 +370,10 @@ void Weighing::add_record(const tape::TensorRecord& record) {
 
 // Calls of procedures with rules in front of record number `at`, as a part of the operation on top.
 void Weighing::add_calls(std::size_t at) {
-  for (; next_call_ < ruled_.all().size() && ruled_.all()[next_call_].at <= at; ++next_call_) {
-    const RuledCalls::Call& call = ruled_.all()[next_call_];
+  for (; next_call_ < calls_.all().size() && calls_.all()[next_call_].at <= at; ++next_call_) {
+    const CompositeCalls::Call& call = calls_.all()[next_call_];
     polls_.one();
-    ruled_.each_argument(call, [&](const value::TensorObject& t) {
+    calls_.each_argument(call, [&](const value::TensorObject& t) {
       if (!ops::is_floating(t.tensor.dtype)) return;
       const auto bytes = static_cast<std::uint64_t>(t.tensor.bytes());
       const std::uint32_t node = tape_.tensor_node(t.serial);
@@ -368,13 +382,16 @@ void Weighing::add_calls(std::size_t at) {
         operations_.use(node, true);
         older_.erase(node);
       }
-      if (t.serial < births_.front()) weights_.read.push_back({t.serial, bytes});
+      if (t.serial < births_.front() && (call.composite->is_ruled() || tape_.is_old(t.serial)))
+        weights_.read.push_back({t.serial, bytes});
     });
-    ruled_.each_storage(call, [&](const ops::Storage* s) { meet(s, false, schedule::kTapeForms); }); // kept by lean tapes, too
+    calls_.each_storage(call, [&](const ops::Storage* s) { meet(s, false, schedule::kTapeForms); }); // kept by lean tapes, too
     if (call.output == nullptr) continue;
     weights_.cost = schedule::bounded(weights_.cost + call.output->cost);
+    // Its own two parts again, each with tangents, swept.
+    if (!call.composite->is_ruled()) weights_.swept_more = schedule::bounded(weights_.swept_more + call.output->cost);
     weights_.largest = std::max(weights_.largest, call.output->largest);
-    operations_.hold_beside(call.output->largest);
+    operations_.hold_beside(call.output->largest, call.output->sweeping);
   }
 }
 
@@ -400,7 +417,7 @@ void Weighing::weigh_tape(bool rules_take) {
     polls_.one();
     add_record(*record);
   }
-  if (next_call_ < ruled_.all().size()) { // behind the last record
+  if (next_call_ < calls_.all().size()) { // behind the last record
     operations_.add(tape_.size(), tape_.size());
     add_calls(operations_.size() - 1);
   }
@@ -409,7 +426,7 @@ void Weighing::weigh_tape(bool rules_take) {
       weights_.forms[f].again = schedule::bounded(weights_.forms[f].again + operations_[i].cost);
   tell_joined(operations_.follow(ends_, weights_));
   const std::uint64_t remembered =
-      (tape_.tensors().size() + ruled_.all().size()) * kOfOperation + tape_.tensors().size() * kOfMet;
+      (tape_.tensors().size() + calls_.all().size()) * kOfOperation + tape_.tensors().size() * kOfMet;
   weights_.taping = std::max({weights_.taping, remembered, remembered / 2 + tape_.size() * kOfNode});
   // A tensor may be an argument of several calls.
   std::ranges::sort(weights_.read, {}, &schedule::OldTensor::serial);
@@ -417,7 +434,7 @@ void Weighing::weigh_tape(bool rules_take) {
   weights_.read.erase(std::unique(weights_.read.begin(), weights_.read.end(), same), weights_.read.end());
   weights_.own = tape_.own_bytes();
   weights_.stays += weights_.own - tape_.saved_by_shortening();
-  weights_.nested = std::ranges::any_of(tape_.composites, [](const tape::Composite& c) { return !c.is_ruled(); });
+  weights_.nested = calls_.some_unknown();
 }
 
 } // namespace
@@ -495,6 +512,27 @@ Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, co
   weighing.weigh_tape(rules_take);
   weighing.take_elements(elements);
   return weighing.take();
+}
+
+void weigh_inside(Engine& engine, ReverseState& s) {
+  if (s.tape() == nullptr || s.work->tensors().empty() || s.sweeping) return;
+  const auto weighs = [](const Run& r) {
+    if (r.kind != machine::RunKind::interval || r.state == nullptr) return false;
+    const auto* const checkpoint = as_checkpoint(*as_sweep(value::of_other(r.state)));
+    return checkpoint != nullptr && checkpoint->outermost && checkpoint->work != nullptr && checkpoint->schedule->weighs_tapes();
+  };
+  if (std::ranges::none_of(engine.runs, weighs)) return;
+  const std::vector<std::uint64_t> births = {s.work->start()};
+  Weighing weighing(engine, *s.work, births, WeighedElements({engine.heap(), engine.heap().tape}));
+  weighing.end_at(s.value);
+  weighing.weigh_tape(false);
+  const Weights weights = weighing.take();
+  if (weights.nested) return;
+  const schedule::TapeForm& form = weights.forms.front();
+  const std::uint64_t held = weights.own + form.tape.front();
+  s.largest = schedule::bounded(held + std::max(weights.taping, form.sweeping));
+  s.largest_swept = schedule::bounded(kOfDual * s.largest);
+  s.cost = schedule::bounded(3 * weights.cost - std::min(weights.cost, weights.unswept));
 }
 
 } // namespace cairn::runs

@@ -36,4 +36,8 @@ schedule::Weights weigh(machine::Engine& engine, const std::vector<machine::Run>
                         const WeighedElements& before, const std::vector<std::uint64_t>& births, bool rules_take,
                         WeighedElements& elements);
 
+// Before the tape of an inner gradient is swept, what that takes and holds (tape::Output), if an outer run is weighed. It may be
+// stopped, and then nothing has changed.
+void weigh_inside(Engine& engine, ReverseState& s);
+
 } // namespace cairn::runs

@@ -52,6 +52,7 @@ public:
   // states are kept of what there is so far, and the rest is for somebody else to run and to reverse; its slots begin at
   // first_free().
   bool handed_over() const { return handed_over_; }
+  bool weighs_tapes() const { return stage_ == Stage::running && !known_ && !handed_over_; }
   std::uint64_t position() const { return positions_.empty() ? 0 : positions_.back(); }
   std::uint32_t first_free() const { return slots_.fresh(); }
   std::uint64_t records() const { return all_records_; } // of all tapes so far

@@ -99,6 +99,9 @@ public:
   Action next() override;
   void ended(std::uint64_t total) override;
   bool weighs_stack() const override { return kind_ == Spec::Kind::automatic && stage_ == Stage::prefix; }
+  bool weighs_tapes() const override {
+    return (stage_ == Stage::prefix && start_kept_) || (stage_ == Stage::budgeted && budgeted_.weighs_tapes());
+  }
   void stack(std::uint64_t bytes) override;
   void stopped(std::uint64_t steps_left) override;
   void taped(std::uint64_t records) override;

@@ -90,6 +90,7 @@ Weights Budgeted::told_of(std::size_t i) const {
   weights.more_reads = interval.more_reads;
   weights.cost = interval.forward - std::min(interval.forward, cost_of_steps(steps));
   weights.unswept = 2 * interval.forward - std::min(2 * interval.forward, interval.sweep);
+  weights.swept_more = interval.sweep - std::min(2 * interval.forward, interval.sweep);
   weights.step = step_cost_;
   weights.older = older_;
   weights.read = read_last_by(i);

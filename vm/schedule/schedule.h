@@ -115,9 +115,10 @@ struct Weights {
   // The same beside the state at the end alone, where that at the start is not held; none: nobody knows.
   std::optional<std::uint64_t> advancing_alone, taping_alone;
   std::uint64_t more_reads = 0;        // where there were several tapes: as Interval has it (profile.h)
-  bool nested = false;                 // a derivative operator ran on the tape
+  bool nested = false;                 // a derivative operator ran on the tape that nobody can weigh
   std::uint64_t cost = 0;              // modelled, of the operations on the tape, in ticks (cost_table.h),
-  std::uint64_t unswept = 0;           // of these, what their sweep does not do of twice as much: products have constant operands
+  std::uint64_t unswept = 0;           // of these, what their sweep does not do of twice as much: products have constant operands;
+  std::uint64_t swept_more = 0;        // and what it does beyond that: gradients inside are differentiated
   std::uint64_t step = 0;              // and of a step,
   std::uint64_t fresh = 0;             // and of a KiB of memory that was never used before
   std::vector<OldTensor> read;         // what the tape reads of what is older than the run, by serial
@@ -183,6 +184,8 @@ public:
   // Facts about the last action, before the others: bytes of the frames on the stack that are younger than the run, if the
   // schedule asks for them.
   virtual bool weighs_stack() const { return false; }
+  // Whether it may ask what the tape in work holds, and what a derivative operator on it does.
+  virtual bool weighs_tapes() const { return false; }
   virtual void stack(std::uint64_t bytes) { (void)bytes; }
   // The last action, a tape, stopped so many steps sooner because of its records.
   virtual void stopped(std::uint64_t steps_left) { (void)steps_left; }

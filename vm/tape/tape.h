@@ -90,9 +90,10 @@ struct Output {
   Value skeleton = value::kUnspecified;       // owned; the result, leaves as primal flonums, tensors as descriptions (of a
                                               // procedure with rules: as they are)
   std::shared_ptr<const PastEffects> effects; // of the run; null: none
-  // Of a procedure with rules: what its operations on tensors, which no tape has, took, in ticks; and the most bytes of operands
-  // and results of one of them.
-  std::uint64_t cost = 0, largest = 0;
+  // What its operations on tensors took, in ticks; the most bytes that it held for itself meanwhile; and what its reverse pass
+  // is expected to hold, 0 where nobody knows. Of a procedure with rules no tape has the operations, and both numbers of bytes
+  // are those of operands and results of the largest.
+  std::uint64_t cost = 0, largest = 0, sweeping = 0;
 };
 
 // Before the record `node` the elements of a tensor were read for the first time in its run; that was after `steps` of it.

@@ -1,4 +1,4 @@
-// The calls of procedures with derivative rules on a tape, as weighing sees them.
+// The composites of a tape, as weighing sees them: calls of procedures with derivative rules, and gradients inside.
 #pragma once
 
 #include "vm/runs/graph.h"
@@ -11,14 +11,14 @@ namespace cairn::runs {
 
 // Nothing is recorded while the value of one is computed, so the tensors that it gives are the tape's next records: a call
 // belongs to the operation of that number, or to one behind the last.
-class RuledCalls {
+class CompositeCalls {
 public:
   struct Call {
     std::size_t at;
     const tape::Composite* composite;
-    const tape::Output* output; // null: it ended on a later tape
+    const tape::Output* output; // null: a procedure with rules that ended on a later tape
   };
-  RuledCalls(Engine& engine, const tape::Tape& tape) : engine_(engine), calls_(value::ChargedAllocator<Call>(engine.heap())) {
+  CompositeCalls(Engine& engine, const tape::Tape& tape) : engine_(engine), calls_(value::ChargedAllocator<Call>(engine.heap())) {
     Polls polls(engine.meter());
     value::ChargedMap<std::uint64_t, const tape::Output*> outputs{value::ChargedAllocator<const tape::Output*>(engine.heap())};
     for (const tape::Output& o : tape.outputs) {
@@ -29,14 +29,24 @@ public:
     for (const tape::Composite& c : tape.composites) {
       polls.one();
       while (at < tape.tensors().size() && tape.tensors()[at]->node < c.node) ++at;
-      if (!c.is_ruled()) continue;
       const auto found = outputs.find(c.serial);
-      calls_.push_back({at, &c, found != outputs.end() ? found->second : nullptr});
+      const tape::Output* const output = found != outputs.end() ? found->second : nullptr;
+      if (!c.is_ruled() && (output == nullptr || output->sweeping == 0))
+        unknown_ = true;
+      else
+        calls_.push_back({at, &c, output});
     }
   }
+  // A gradient inside that is not over yet, or was not weighed, is not among them.
   const value::ChargedVector<Call>& all() const { return calls_; }
+  bool some_unknown() const { return unknown_; }
   // Calls f(tensor) for those among the arguments, and for those of the value.
-  template <class F> void each_argument(const Call& call, F&& f) const { each(call.composite->x, f); }
+  template <class F> void each_argument(const Call& call, F&& f) const {
+    each(call.composite->x, f);
+    if (call.composite->is_ruled()) return;
+    each(call.composite->f, f);
+    each(call.composite->cotangent, f);
+  }
   template <class F> void each_result(const Call& call, F&& f) const {
     if (call.output != nullptr) each(call.output->skeleton, f);
   }
@@ -57,6 +67,7 @@ private:
   }
   Engine& engine_;
   value::ChargedVector<Call> calls_;
+  bool unknown_ = false;
 };
 
 } // namespace cairn::runs
