@@ -16,7 +16,7 @@ NETWORKS = {
     "inception": ("tensor_programs/inception.scm", "1 8 24 32 10", "1 2 16 16 6"),
     "lstm": ("tensor_programs/lstm.scm", "1 1000 32 64 128", "1 150 32 16 64"),
     "tree": ("tensor_programs/tree.scm", "1 9 128 128", "1 6 64 64"),
-    "descent": ("tensor_programs/descent.scm", "1 200 512 96", "1 30 256 64"),
+    "descent": ("tensor_programs/descent.scm", "1 200 512 96", "1 80 256 64"),
     "flow": ("gradient_programs/flow.scm", "checkpoint-*j 6000", "checkpoint-*j 200"),
     "rollout": ("gradient_programs/rollout.scm", "checkpoint-*j 60000", "checkpoint-*j 2000"),
     "branches": ("gradient_programs/branches.scm", "checkpoint-*j 18", "checkpoint-*j 13"),
