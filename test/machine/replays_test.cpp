@@ -42,7 +42,7 @@ std::unique_ptr<Engine> after(const Program& program, std::uint64_t steps) {
 
 std::string outcome(Engine& e) {
   const machine::Status status = e.run();
-  const std::string text = status == machine::Status::done ? e.describe(e.result) : e.error.message;
+  std::string text = status == machine::Status::done ? e.describe(e.result) : e.error.message;
   e.drop_everything();
   return text;
 }
