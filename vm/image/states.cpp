@@ -14,7 +14,7 @@ using runs::Update;
 
 namespace {
 
-constexpr std::size_t kLeastAside = 4;                             // bytes in a file: a tape, its end, two flags
+constexpr std::size_t kLeastAside = 5;                             // bytes in a file: a tape, its end twice, two flags
 constexpr std::size_t kLeastSnapshot = 7;                          // bytes in a file
 constexpr std::int64_t kMostSnapshotBytes = std::int64_t{1} << 44; // of all together: sums of clones must not overflow
 
@@ -193,6 +193,7 @@ void write_checkpoint(ImageWriter& w, const CheckpointState& s) {
   for (const runs::TapeAside& a : s.aside) {
     w.tape(a.tape);
     write_ends(w, a.ends);
+    w.number(a.until);
     w.flag(a.ended);
     w.flag(a.spilled);
   }
@@ -234,6 +235,7 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
     r.tape(a.tape, false);
     if (a.tape == nullptr) throw Malformed("no tape where one was put aside");
     read_ends(r, a.ends, a.tape);
+    a.until = r.count();
     a.ended = r.flag();
     a.spilled = r.flag();
     if (a.spilled) s.spill(a); // before the next one is read, which there may be no memory for

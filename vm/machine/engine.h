@@ -42,6 +42,12 @@ struct UserError : ProgramError {
   Value irritants;
 };
 
+// Something that no program can bring about: a fault of the machine, or a file that was changed. No handler is asked, since what
+// it would be called for could come under one schedule and not under another.
+struct Fault : ProgramError {
+  using ProgramError::ProgramError;
+};
+
 struct LoadedModule {
   bytecode::Module module;
   std::vector<bytecode::FunctionFacts> facts;

@@ -149,7 +149,7 @@ void reset(Engine& engine, CheckpointState& s, std::unique_ptr<schedule::Schedul
   s.position = 0;
   s.sweeping = s.complete = s.ended = s.work_ended = s.total_known = false;
   s.total = 0;
-  s.work_before = s.asked = 0;
+  s.work_before = s.asked = s.until = s.swept_from = 0;
   if (s.first.schedule == nullptr && !s.known) s.first = {std::move(s.schedule), position, known, total, false, false};
   s.schedule = std::move(next);
 }

@@ -132,6 +132,7 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
       seed_final(engine, *s, "checkpoint-*j");
     else
       seed_interval(engine, *s);
+    s->swept_from = s->work->start();
     s->drop(engine, s->current);
     break;
   case Action::Kind::put_aside: {
@@ -143,7 +144,7 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
       stripped.list = without_tape(engine, s->current.runs, *s->work);
     }
     engine.meter().hold();
-    s->aside.push_back({nullptr, std::move(ends), s->work_ended});
+    s->aside.push_back({nullptr, std::move(ends), s->until, s->work_ended});
     s->aside.back().tape = std::exchange(s->work, nullptr);
     engine.release_runs(s->current.runs);
     s->current.runs = stripped.take();
@@ -157,6 +158,7 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     s->end_spill(back);
     s->work = back.tape;
     s->ends = std::move(back.ends);
+    s->until = back.until;
     s->work_ended = back.ended;
     s->aside.pop_back();
     break;

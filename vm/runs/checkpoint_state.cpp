@@ -60,7 +60,7 @@ machine::OwnedState CheckpointState::clone(Engine& engine) const {
   s->held_bytes = held_bytes;
   s->aside.reserve(aside.size());
   for (const TapeAside& from : aside) {
-    s->aside.push_back({nullptr, from.ends, from.ended, from.spilled});
+    s->aside.push_back({nullptr, from.ends, from.until, from.ended, from.spilled});
     s->aside.back().tape = from.tape->clone(heap).release();
     engine.tapes.share(from.tape->id());
   }

@@ -8,6 +8,8 @@
 #include "vm/value/charged.h"
 #include "vm/value/children.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace cairn::runs {
@@ -134,6 +136,7 @@ void after_interval(Engine& engine, CheckpointState& s, std::uint64_t steps, boo
     engine.note_work([&] { return std::pair(std::uint64_t{0}, held * sizeof(tape::Record)); });
     engine.statistics.tape_peak_records = std::max<std::uint64_t>(engine.statistics.tape_peak_records, s.work->size());
     s.work_ended = ended;
+    s.until = s.current.start;
     if (s.schedule->weighs_stack()) {
       std::uint64_t bytes = stack_bytes(s.current.runs, s.low);
       s.stack_bytes = std::max(s.stack_bytes, bytes);
@@ -187,7 +190,22 @@ TapeEnds tape_ends(Engine& engine, const std::vector<Run>& runs, const Tape& tap
   return chosen_ends(engine, runs, tape, [](tape::Place) { return true; });
 }
 
+namespace {
+
+// Cotangents are told where they belong by serials. So the run that this tape recorded must have made as many objects as the one
+// behind it found made, or they would go to others.
+void check_repeated(const CheckpointState& s) {
+  if (s.until == s.swept_from) return;
+  throw machine::Fault(fmt::format(
+      "a replay did not repeat the run before it: {} objects had been made where it ended instead of {}, so cotangents "
+      "would go to the wrong ones\n  this is a fault of Cairn's; (with-schedule \"tape\" ...) replays nothing",
+      s.until, s.swept_from));
+}
+
+} // namespace
+
 void seed_interval(Engine& engine, CheckpointState& s) {
+  check_repeated(s);
   Tape& tape = *s.work;
   auto has_cotangent = [&](tape::Place place) { return s.through.find(place) != nullptr; };
   if (!s.ends) s.ends = chosen_ends(engine, s.current.runs, tape, has_cotangent);

@@ -129,9 +129,10 @@ using WeighedElements = value::ChargedVector<Weighed>;
 struct TapeAside {
   Tape* tape = nullptr; // owned
   TapeEnds ends;
-  bool ended = false;   // it ends at the end of the program
-  bool spilled = false; // its tensors may be in a file,
-  bool idle = false;    // and here they were told so. A copy of the state tells nothing, since the records are the same.
+  std::uint64_t until = 0; // as CheckpointState has it
+  bool ended = false;      // it ends at the end of the program
+  bool spilled = false;    // its tensors may be in a file,
+  bool idle = false;       // and here they were told so. A copy of the state tells nothing, since the records are the same.
 };
 
 struct CheckpointState final : SweepState {
@@ -166,7 +167,10 @@ struct CheckpointState final : SweepState {
   std::uint64_t low = 0;      // objects older than this are constants
   std::uint64_t begin = 0;    // objects from here on were made by the run itself
   std::uint64_t highest = 0;  // serial counter after everything run so far
-  tape::Place x_place;        // where x is if it is a number
+  // Where the tape in work ends, unless that is the end of the program, and where the tape that was swept last began: the serial
+  // counter as Snapshot::start has it. That is one place of the run, which two runs have come to.
+  std::uint64_t until = 0, swept_from = 0;
+  tape::Place x_place; // where x is if it is a number
   // For the report of --explain.
   std::uint64_t taped_steps = 0, taped_sum = 0; // steps run on a tape, and the records they made
   std::uint64_t work_before = 0;                // records of the tape in work before the last action
@@ -191,6 +195,8 @@ struct CheckpointState final : SweepState {
     f(s.low...);
     f(s.begin...);
     f(s.highest...);
+    f(s.until...);
+    f(s.swept_from...);
     f(s.taped_steps...);
     f(s.taped_sum...);
     f(s.work_before...);
