@@ -146,6 +146,15 @@ TEST_CASE("cotangents of the end that are parts of others are not written to, an
   CHECK(more(VjpMemory::own, 10, true) == Both(100, 100));
 }
 
+TEST_CASE("a sum that lies in memory of the end takes as much more if that is a part of others") {
+  FollowedProgram program({100, 100});
+  const std::uint32_t seen = program.add(VjpMemory::shares, {0}, 100), both = program.add(VjpMemory::shares, {0, 1}, 100);
+  const schedule::Weights weights = program.follow({seen, both});
+  // The cotangents of both inputs lie in that of `both`, until that of `seen` is added to one of them, over it or beside it.
+  CHECK(weights.forms[0].sweeping == 0);
+  CHECK(weights.forms[0].more_if_parts == 100);
+}
+
 TEST_CASE("a sum of cotangents lies in memory of its own") {
   FollowedProgram program({60, 40});
   const std::uint32_t used = program.add(VjpMemory::own, {0}, 5);

@@ -202,6 +202,7 @@ void CotangentMemory::add(std::uint32_t node, const Swept& part) {
   }
   const Swept before = sum;
   const bool onto_part = !sum.turned && alone(part);
+  if (onto_part) write(part);
   sum = onto_part ? part : made(before.bytes);
   let_go(before);
   if (!onto_part) let_go(part);
