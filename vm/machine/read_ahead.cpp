@@ -99,10 +99,11 @@ void ReadAhead::stop(Job& job) noexcept {
 }
 
 bool ReadAhead::give_up() noexcept {
-  const bool any = release_abandoned(true) || !jobs_.empty();
+  const bool released = release_abandoned(true);
+  if (jobs_.empty()) return released; // as it is for most that ask, and each operation under a budget may
   for (auto job = jobs_.rbegin(); job != jobs_.rend(); ++job) stop(**job); // none is begun only to be stopped
   jobs_.clear();
-  return any;
+  return true;
 }
 
 void ReadAhead::work() {

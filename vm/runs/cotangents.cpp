@@ -146,12 +146,21 @@ bool CotangentMemory::added_onto(const Operation& operation, std::span<const Ope
 }
 
 // Whether the cotangent of its only operand is all there is of it and lies where that of its only result does. Then that becomes
-// it: so it is along chains of elementwise operations, which are most of many a tape.
+// it: so it is along chains of elementwise operations, which are most of many a tape. Or one takes the place of the other, where
+// nothing else has to be looked at, as along chains of products with constants.
 bool CotangentMemory::moves(const Operation& operation, const Operand& operand) {
   if (operation.end - operation.node != 1 || operand.of_call || operand.node == tape::kNone) return false;
   const std::uint32_t number = of_[operation.node];
   if (number == kNone || of_[operand.node] != kNone) return false;
   Swept& cotangent = all_[number];
+  if (operation.cotangents == VjpMemory::own && cotangent.memory == kNone) {
+    held_ += operand.bytes;
+    most_ = now();
+    held_ -= std::exchange(cotangent, {kNone, false, operand.bytes}).bytes;
+    of_[operand.node] = number;
+    of_[operation.node] = kNone;
+    return true;
+  }
   if (cotangent.bytes != operand.bytes) return false;
   switch (operation.cotangents) {
   case VjpMemory::own:
@@ -171,12 +180,23 @@ bool CotangentMemory::moves(const Operation& operation, const Operand& operand) 
   }
   of_[operand.node] = number;
   of_[operation.node] = kNone;
+  most_ = now();
   return true;
+}
+
+// As `sweep`, where the rule makes each in memory of its own: all are there at once before any goes.
+CotangentMemory::Most CotangentMemory::sweep_own(const Operation& operation, std::span<const Operand> operands) {
+  for (const Operand& operand : operands) held_ += operand.bytes;
+  most_ = now();
+  for (std::uint32_t node = operation.node; node < operation.end; ++node) drop(node);
+  for (const Operand& operand : operands) add(operand.node, {kNone, false, operand.bytes});
+  return most_;
 }
 
 // The machine lets go of the cotangents of results before it adds those of operands.
 CotangentMemory::Most CotangentMemory::sweep(const Operation& operation, std::span<const Operand> operands) {
-  if (operands.size() == 1 && moves(operation, operands.front())) return now();
+  if (operands.size() == 1 && moves(operation, operands.front())) return most_;
+  if (operation.cotangents == VjpMemory::own) return sweep_own(operation, operands);
   most_ = now();
   const std::uint32_t of_result = operation.node < of_.size() ? of_[operation.node] : kNone;
   parts_.clear();

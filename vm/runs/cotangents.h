@@ -71,6 +71,7 @@ private:
   Swept view(Swept& of, std::uint64_t bytes, bool turned);
   Swept overwritten(Swept& cotangent);
   Swept part(const Operation& operation, std::span<const Operand> operands, std::size_t operand, Swept* of_result);
+  Most sweep_own(const Operation& operation, std::span<const Operand> operands);
   bool moves(const Operation& operation, const Operand& operand);
   bool added_onto(const Operation& operation, std::span<const Operand> operands);
   void let_go(const Swept& cotangent);

@@ -171,11 +171,13 @@ std::vector<Together> Operations::follow(const Nodes& ends, schedule::Weights& w
   follow_forwards(ends, weights);
   CotangentMemory cotangents(heap_, nodes());
   for (const Node& end : ends) cotangents.begin(end);
+  // Where nothing is computed again, as on most tapes of small tensors, and all forms keep as much, they are swept alike.
+  const std::size_t forms = alike_ && wanted_.empty() ? 1 : schedule::kTapeForms;
   std::array<std::uint64_t, schedule::kTapeForms> let_go; // of these, and of what is counted elsewhere or on the tape
   let_go.fill(cotangents.held());
   std::array<std::uint64_t, schedule::kTapeForms> if_parts = {};
   std::vector<Again> again;
-  for (std::size_t level = 1; level < schedule::kTapeForms; ++level) again.emplace_back(*this, static_cast<std::uint8_t>(level));
+  for (std::size_t level = 1; level < forms; ++level) again.emplace_back(*this, static_cast<std::uint8_t>(level));
   Backwards<Beside> beside_of(beside_);
   Backwards<std::uint32_t> taken_by(taken_);
   Backwards<Wish> wanted_by(wanted_);
@@ -194,17 +196,20 @@ std::vector<Together> Operations::follow(const Nodes& ends, schedule::Weights& w
     });
     const CotangentMemory::Most before = cotangents.now(), there = cotangents.sweep(o, operands(i));
     note(0, there, beside);
-    for (std::size_t form = 1; form < schedule::kTapeForms; ++form) {
+    for (std::size_t form = 1; form < forms; ++form) {
       Again& of_level = again[form - 1];
       note(form, before, beside + of_level.take_most());
       note(form, there, beside + of_level.bytes());
     }
-    for (std::size_t form = 0; form < schedule::kTapeForms; ++form) let_go[form] += o.kept_new[form];
+    for (std::size_t form = 0; form < forms; ++form) let_go[form] += o.kept_new[form];
     for (Again& of_level : again) of_level.pass(i);
     taken_by.each(i, [&](std::uint32_t node) { cotangents.drop(node); });
   }
-  for (std::size_t form = 0; form < schedule::kTapeForms; ++form)
-    weights.forms[form].more_if_parts = if_parts[form] - weights.forms[form].sweeping;
+  for (std::size_t form = 0; form < schedule::kTapeForms; ++form) {
+    const std::size_t like = std::min(form, forms - 1);
+    weights.forms[form].sweeping = weights.forms[like].sweeping;
+    weights.forms[form].more_if_parts = if_parts[like] - weights.forms[like].sweeping;
+  }
   return cotangents.together();
 }
 

@@ -34,6 +34,9 @@ struct Together {
 };
 
 struct Operation {
+  Operation(std::uint32_t begin, std::uint32_t behind, std::uint32_t number, std::uint32_t operands)
+      : node(begin), end(behind), last_use(number), operands_end(operands) {}
+
   std::uint32_t node = 0, end = 0;         // of its results
   std::uint32_t last_use = 0;              // the last operation that reads a result
   std::uint32_t operands_end = 0;          // where its part of the list of operands ends; it begins where that before it does
@@ -63,13 +66,9 @@ public:
 
   // One more, behind the others, of these nodes. What is told of operands and wishes is then of this one.
   Operation& add(std::uint32_t node, std::uint32_t end) {
-    Operation& o = all_.emplace_back();
-    o.node = node;
-    o.end = end;
-    o.last_use = on_top();
-    o.operands_end = static_cast<std::uint32_t>(operands_.size());
-    for (std::uint32_t made = node; made < end; ++made) makers_[made] = static_cast<std::uint32_t>(all_.size());
-    return o;
+    const auto number = static_cast<std::uint32_t>(all_.size());
+    for (std::uint32_t made = node; made < end; ++made) makers_[made] = number + 1;
+    return all_.emplace_back(node, end, number, static_cast<std::uint32_t>(operands_.size()));
   }
   void add_operand(const Operand& operand) {
     operands_.push_back(operand);
@@ -83,10 +82,16 @@ public:
   }
   // The operation on top reads that node, and the tape keeps it for that. With it, what it is a view of.
   void use(std::uint32_t node, bool kept) {
+    const std::uint32_t now = on_top();
     for (Operation* o = maker(node); o != nullptr; o = o->view_of != tape::kNone ? maker(o->view_of) : nullptr) {
-      o->last_use = on_top();
+      o->last_use = now;
       o->result_kept = o->result_kept || kept;
     }
+  }
+  // From the operation on top on the tape keeps so many bytes, in the forms [from, to).
+  void keep(std::size_t from, std::size_t to, std::uint64_t bytes) {
+    alike_ = alike_ && from == 0 && to == schedule::kTapeForms;
+    for (std::size_t form = from; form < to; ++form) last().kept_new[form] += bytes;
   }
   // So many bytes are held for the time of this operation alone, when it is done, and when it is swept.
   void hold_beside(std::uint64_t done, std::uint64_t swept);
@@ -98,6 +103,7 @@ public:
   void add_wanted_again(std::uint32_t node, std::uint8_t level);
 
   std::size_t size() const { return all_.size(); }
+  bool again() const { return !wanted_.empty() || !wanted_again_.empty(); } // whether any is wanted again
   Operation& operator[](std::size_t i) { return all_[i]; }
   const Operation& operator[](std::size_t i) const { return all_[i]; }
   Operation& last() { return all_.back(); }
@@ -150,6 +156,7 @@ private:
   Notes<Beside> beside_; // at most one of an operation
   Notes<std::uint32_t> taken_;
   Notes<Wish> wanted_, wanted_again_;
+  bool alike_ = true; // the tape keeps as much in each form
 };
 
 } // namespace cairn::runs

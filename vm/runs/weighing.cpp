@@ -281,8 +281,8 @@ void Weighing::meet_anew(const ops::Storage* s, bool may_spill, std::uint8_t for
     form.tape[k] += bytes;
     if (stays) form.after[k] += bytes;
     for (std::size_t b = 0; b < before; ++b) form.before[b][k] += bytes;
-    if (k == last_) operations_.last().kept_new[f] += bytes;
   }
+  if (k == last_) operations_.keep(met, forms, bytes);
 }
 
 // What the next tape can have of what this one has is in the state between them.
@@ -421,7 +421,7 @@ void Weighing::weigh_tape(bool rules_take) {
     operations_.add(tape_.size(), tape_.size());
     add_calls(operations_.size() - 1);
   }
-  for (std::size_t i = 0; i < operations_.size(); ++i)
+  for (std::size_t i = 0; operations_.again() && i < operations_.size(); ++i)
     for (std::size_t f = operations_[i].again_from; f != 0 && f < schedule::kTapeForms; ++f)
       weights_.forms[f].again = schedule::bounded(weights_.forms[f].again + operations_[i].cost);
   tell_joined(operations_.follow(ends_, weights_));
