@@ -6,6 +6,7 @@
 #include "compiler/back/liveness.h"
 #include "compiler/back/loads.h"
 #include "compiler/back/simplify.h"
+#include "vm/text/utf8.h"
 
 #include <algorithm>
 #include <iterator>
@@ -73,7 +74,11 @@ bytecode::Module tables(const Program& program, const Options& options, Ground& 
   const bytecode::Ends before = ground.ends;
   for (std::size_t g = before.globals; g < program.globals().size(); ++g)
     module.globals.emplace_back(program.globals()[g].name, program.globals()[g].library);
-  for (std::size_t s = before.sources; s < program.sources().size(); ++s) module.sources.push_back(program.sources()[s]);
+  for (std::size_t s = before.sources; s < program.sources().size(); ++s) {
+    text::Source& source = module.sources.emplace_back(program.sources()[s]);
+    if (!text::is_utf8(source.name))
+      source.name = text::repaired(source.name); // the system takes any bytes for the name of a file
+  }
   if (before.functions + unit.functions.size() > 0xFFFF || before.groups + unit.groups.size() > 0xFFFF)
     throw Failure{{unit.functions.back().span, "the program has too many procedures"}, {}};
   ConstantPool constants(module, ground);

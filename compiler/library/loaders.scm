@@ -67,6 +67,7 @@
 ; The batch with this number, from 0 on through all epochs. What the next one has of files is read ahead meanwhile.
 (define (loader-batch l n)
   (let (((list name count source f batch seed whole first step) (%loader "loader-batch" l)) (batches (%loader-batches "loader-batch" l)))
+    (if (not (if (integer? n) (>= n 0) #f)) (error "loader-batch: expected the number of a batch, an integer from 0 on, got" n))
     (define (rows of-indices of-range n)
       (let* ((epoch (quotient n batches))
              (from (* batch (remainder n batches)))

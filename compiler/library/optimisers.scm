@@ -5,12 +5,12 @@
 
 ; One that does not begin with a rate is an error where it is made, as there the message can name it: the rule runs inside a sweep.
 (define (%rate name rate)
-  (cond ((number? rate) rate)
-        ((tensor? rate) rate)
-        ((procedure? rate)
+  (cond ((procedure? rate)
          (error (string-append name ": expected a number as the rate, got a procedure; where the rate changes, each step makes its own rule, such as (" name
                                " ((cosine-rate .1 400) step))")))
-        (else (error (string-append name ": expected a number as the rate, got") rate))))
+        (else (%setting name "the rate" rate))))
+(define (%setting name what x)
+  (if (if (number? x) #t (tensor? x)) x (error (string-append name ": expected a number as " what ", got") x)))
 (define (%rule name rule)
   (if (procedure? rule) rule (error (string-append name ": expected a rule, such as (sgd .1), got") rule)))
 
@@ -25,13 +25,13 @@
 (define (sgd rate) (let ((rate (%rate "sgd" rate))) (lambda (leaf cotangent state) (cons (- leaf (* rate cotangent)) state))))
 
 (define (momentum rate . l)
-  (let ((rate (%rate "momentum" rate)) (decay (if (null? l) .9 (%only "momentum" l))))
+  (let ((rate (%rate "momentum" rate)) (decay (if (null? l) .9 (%setting "momentum" "the decay" (%only "momentum" l)))))
     (lambda (leaf cotangent velocity)
       (let ((velocity (+ (* decay velocity) cotangent)))
         (cons (- leaf (* rate velocity)) velocity)))))
 
 (define (nesterov rate . l)
-  (let ((rate (%rate "nesterov" rate)) (decay (if (null? l) .9 (%only "nesterov" l))))
+  (let ((rate (%rate "nesterov" rate)) (decay (if (null? l) .9 (%setting "nesterov" "the decay" (%only "nesterov" l)))))
     (lambda (leaf cotangent velocity)
       (let ((velocity (+ (* decay velocity) cotangent)))
         (cons (- leaf (* rate (+ cotangent (* decay velocity)))) velocity)))))
@@ -43,7 +43,7 @@
         (cons (- leaf (* rate (/ cotangent (+ (sqrt squares) 1e-10)))) squares)))))
 
 (define (rmsprop rate . l)
-  (let ((rate (%rate "rmsprop" rate)) (decay (if (null? l) .99 (%only "rmsprop" l))))
+  (let ((rate (%rate "rmsprop" rate)) (decay (if (null? l) .99 (%setting "rmsprop" "the decay" (%only "rmsprop" l)))))
     (lambda (leaf cotangent squares)
       (let ((squares (+ (* decay squares) (* (- 1 decay) (* cotangent cotangent)))))
         (cons (- leaf (* rate (/ cotangent (+ (sqrt squares) 1e-8)))) squares)))))
@@ -53,16 +53,17 @@
 
 ; Weights decay apart from the gradient, by rate times the second number (.01).
 (define (adamw rate . l)
-  (if (null? l) (%adam "adamw" rate .01 '()) (%adam "adamw" rate (car l) (cdr l))))
+  (if (null? l) (%adam "adamw" rate .01 '()) (%adam "adamw" rate (%setting "adamw" "the decay" (car l)) (cdr l))))
 
 (define (%adam name rate decay l)
   (let* ((rate (%rate name rate))
-         (beta1 (if (null? l) .9 (car l)))
+         (kept (if (eqv? decay 0) 1 (- 1 (* rate decay))))
+         (beta1 (if (null? l) .9 (%setting name "what the mean keeps" (car l))))
          (l (if (null? l) '() (cdr l)))
-         (beta2 (if (null? l) .999 (car l)))
-         (epsilon (if (if (null? l) #t (null? (cdr l))) 1e-8 (%only name (cdr l)))))
+         (beta2 (if (null? l) .999 (%setting name "what the mean of squares keeps" (car l))))
+         (epsilon (if (if (null? l) #t (null? (cdr l))) 1e-8 (%setting name "epsilon" (%only name (cdr l))))))
     (lambda (leaf cotangent state)
-      (%adam-step leaf cotangent (if (pair? state) state '(0 0 . 0)) rate (- 1 (* rate decay)) beta1 beta2 epsilon))))
+      (%adam-step leaf cotangent (if (pair? state) state '(0 0 . 0)) rate kept beta1 beta2 epsilon))))
 
 (define (%adam-step leaf cotangent state rate kept beta1 beta2 epsilon)
   (let* (((cons* mean squares steps) state)
@@ -77,7 +78,7 @@
           (cons leaf (cons* mean squares steps)))
         (let ((mean (+ (* beta1 mean) (* (- 1 beta1) cotangent)))
               (squares (+ (* beta2 squares) (* (- 1 beta2) (* cotangent cotangent)))))
-          (cons (- (if (= kept 1) leaf (* kept leaf)) (* rate (/ mean (+ (/ (sqrt squares) root) epsilon))))
+          (cons (- (if (eqv? kept 1) leaf (* kept leaf)) (* rate (/ mean (+ (/ (sqrt squares) root) epsilon))))
                 (cons* mean squares steps))))))
 
 ; Whether what a rule does to it goes in one pass over its elements: operators for that are on the processor alone.
@@ -85,11 +86,11 @@
 
 ; The direction is the sign alone; weights decay by rate times the second number (0).
 (define (lion rate . l)
-  (let* ((rate (%rate "lion" rate)) (kept (if (null? l) 1 (- 1 (* rate (%only "lion" l))))))
+  (let* ((rate (%rate "lion" rate)) (kept (if (null? l) 1 (- 1 (* rate (%setting "lion" "the decay" (%only "lion" l)))))))
     (lambda (leaf cotangent mean)
       ; Both means are steps from the old one towards the cotangent.
       (let ((distance (- cotangent mean)))
-        (cons (- (if (= kept 1) leaf (* kept leaf)) (* rate (sign (+ mean (* .1 distance))))) (+ mean (* .01 distance)))))))
+        (cons (- (if (eqv? kept 1) leaf (* kept leaf)) (* rate (sign (+ mean (* .1 distance))))) (+ mean (* .01 distance)))))))
 
 ; A rule whose cotangents are first limited to [-most, most]. (The norm of the whole gradient does not exist while rules run.)
 (define (clip-by-value most rule)
@@ -107,7 +108,12 @@
 (define (clip-by-norm most gradient)
   (if (not (if (number? most) (>= most 0) #f)) (error "clip-by-norm: the largest norm is a number that is not negative, got" most))
   (let ((norm (parameters-norm gradient)))
-    (if (> norm most) (parameters-map (lambda (leaf) (* (/ most norm) leaf)) gradient) gradient)))
+    (if (> norm most) (%scaled-by-ratio most norm gradient) gradient)))
+; A ratio that f32 has no normal number for is applied in two parts.
+(define (%scaled-by-ratio most norm gradient)
+  (if (< (/ most norm) 1e-30)
+      (let ((small (expt 2. -64))) (parameters-map (lambda (leaf) (* (/ most (* small norm)) (* small leaf))) gradient))
+      (parameters-map (lambda (leaf) (* (/ most norm) leaf)) gradient)))
 
 ; --- rates that change: of the number of the step, from 0 on
 

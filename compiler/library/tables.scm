@@ -22,8 +22,15 @@
               columns)
     (if (if (null? names) #f (not (= (length names) (length columns))))
         (error (format "write-table: ~a names for ~a columns:" (length names) (length columns)) names))
+    (if (pair? (filter %number-field? names))
+        (error "write-table: a line of names with a number among them would be read back as a row; write it in letters, such as \"x1\":" names))
     (let ((lines (apply map (lambda fields (string-join fields ",")) columns)))
       (write-text path (string-join (append (if (null? names) '() (list (string-join (map (lambda (name) (%quoted-field name)) names) ","))) lines '("")) "\n")))))
+
+; Whether read-table takes a name for a number.
+(define (%number-field? name)
+  (let ((text (list->string (map char-downcase (string->list name)))))
+    (if (string->number text) #t (if (member text '("inf" "+inf" "-inf" "infinity" "+infinity" "-infinity")) #t #f))))
 
 ; Elements of a tensor in as many digits as their own type needs.
 (define (%fields column)

@@ -419,6 +419,25 @@ TENSORS = [
     Attack("attention again and again", "(define x (fill '(8 256 32) .5))\n(let loop () (attend x x x .2) (loop))", STOPPED),
     Attack("attention of doubles again and again", "(define x (fill '(700 33) .5 'f64))\n(let loop () (attend x x x .2 #t) (loop))", STOPPED),
     Attack("gradients of attention again and again", "(define x (fill '(4 256 32) .5))\n(let loop () (gradient (lambda (x) (sumall (attend x x x .2))) x) (loop))", STOPPED),
+    *(Attack(name, "(import network)\n(define p (new-attention 8))\n(define b (new-transformer 8))\n(define x (fill '(1 4 8) .5))\n" + text, code, says) for name, text, code, says in (
+        ("steps of attention whose cache grows without end", "(let loop ((c '())) (loop (cadr (attention-step 2 p x c))))", STOPPED, ""),
+        ("steps of a transformer whose cache grows without end", "(let loop ((c '())) (loop (cadr (transformer-step 2 b x c))))", STOPPED, ""),
+        ("a gradient of steps of attention without end", "(gradient (lambda (x) (let loop ((c '()) (s 0)) (let ((r (attention-step 2 p x c))) (loop (cadr r) (+ s (sumall (car r))))))) x)", (OVER, STOPPED), ""),
+        ("a step of attention with a stretched cache", "(define wide (expand-tensor (fill '(1 1 1 1) 1.) '(1 2 5000000000 4)))\n(attention-step 2 p x (list wide wide))", OVER, "memory"),
+        ("a step of attention with a cache of other sizes", "(define c (fill '(3 2 5 4) .5))\n(attention-step 2 p x (list c c))", ERROR, "concat"),
+        ("a step of attention with a cache of one tensor", "(attention-step 2 p x (list (fill '(1 2 5 4) .5)))", ERROR, ""),
+        ("a step of attention with a cache that is none", "(attention-step 2 p x 'cache)", ERROR, ""),
+        ("a step of a transformer that normalises nowhere", "(transformer-step 2 b x '() 'nowhere)", ERROR, "transformer: expected before or after"))),
+    *(Attack(f"adam-update {name}", "(define x (rand '(200 500)))\n" + text, code, says) for name, text, code, says in (
+        ("of a stretched tensor", STRETCHED + "(adam-update wide wide wide wide .9 .1 .9 .1 1 .1 1)", (OVER, STOPPED), ""),
+        ("of means of another size", "(adam-update x (ones '(7)) x x .9 .1 .9 .1 1 .1 1)", ERROR, "adam-update"),
+        ("with a rate that is a word", "(adam-update x x x x .9 .1 .9 .1 1 'rate 1)", ERROR, "adam-update"),
+        ("again and again", "(let loop ((l (list x x x))) (loop (adam-update (car l) (cadr l) (caddr l) x .9 .1 .9 .1 1 .1 1)))", STOPPED, ""),
+        ("of a gradient again and again", "(let loop () (gradient (lambda (x) (apply + (map sumall (adam-update x x (square x) x .9 .1 .9 .1 1 .1 1)))) x) (loop))", STOPPED, ""))),
+    *(Attack(f"cotangents of {name} added onto a sum", f"(gradient (lambda (x) (let loop ((i 0) (s 0)) (if (= i 1000000) s (loop (+ i 1) (+ s (sumall {text})))))) (rand '(100 100)))", (OVER, STOPPED))
+      for name, text in (("slices", "(narrow-tensor x 0 (remainder i 50) 50)"), ("rows", "(index x (remainder i 100))"), ("columns", "(index x #t (remainder i 100))"),
+                         ("rows by positions", "(index x (list->tensor (list (remainder i 100) 0) 'i64))"))),
+    Attack("a cotangent of a slice of a stretched tensor", "(gradient (lambda (x) (sumall (narrow-tensor (expand-tensor x '(20000000000)) 0 5 3))) (fill '(1) 1.))", (OVER, STOPPED)),
     *(Attack(f"{name} of a stretched tensor", STRETCHED + text, (OVER, STOPPED)) for name, text in (
         ("masked-select", "(masked-select wide wide)"),
         ("masked-select of nothing", "(masked-select wide (expand-tensor (fill '(1) 0) '(20000000000)))"),
@@ -572,6 +591,12 @@ DATA = [
     Attack("JSON of vectors of vectors", DOUBLED_VECTOR + "(json->string big)", OVER),
     Attack("JSON of a stretched tensor", STRETCHED + "(json->string wide)", OVER),
     Attack("JSON of empty arrays without end", "(json->string (fill '(100000 100000 0) 1.))", OVER),
+    *(Attack(f"write-table {name}", text, code, says) for name, text, code, says in (
+        ("of a stretched tensor", STRETCHED + "(write-table \"a.csv\" '(\"a\") (list wide))", OVER, ""),
+        ("of columns without number", "(define l (iota 1000))\n(write-table \"a.csv\" '() (build-list 100000 (lambda (i) l)))", (OVER, STOPPED), ""),
+        ("of a doubled list", DOUBLED_NUMBER + "(write-table \"a.csv\" '(\"a\") (list big))", ERROR, "write-table"),
+        ("again and again", "(let loop () (write-table \"a.csv\" '(\"a\") (list '(1 2 3))) (loop))", OVER, "may write"),
+        ("of columns of different lengths", "(write-table \"a.csv\" '(\"a\" \"b\") '((1 2) (3)))", ERROR, "equally long"))),
     Attack("reports without end", "(define (f i) (report 'a i) (f (+ i 1))) (f 0)", OVER, "the program may write", options=("--metrics=m.csv", "--events=e", "--report=r.html")),
     Attack("reports under ever new names", "(define (f i) (report (number->string i) i 'a i) (f (+ i 1))) (f 0)", OVER, "the program may write", options=("--metrics=m.csv", "--events=e", "--report=r.html")),
     Attack("reports under ever new names in a long table", """(define (f n) (if (> n 0) (begin (report 'a n) (f (- n 1)))))

@@ -32,6 +32,17 @@
 (write (text-classes (string-split (string-join '("b" "a" "b") ";") #\;)))
 (write (car (member "a.csv" (list-folder "."))))
 
+;;; case tables of every kind of column
+; flags: --files
+(write-table "b.csv" '("n" "t" "v" "w") (list (list->tensor '(1.5 2) 'f64) '("a \"b\"" "") (vector 1 2.5) (list->tensor '(3 4) 'u8)))
+(write (read-table "b.csv"))
+
+;;; case steps of attention
+(import network)
+(define p (list (list (fill '(4 12) .1) (fill '(12) .2)) (list (fill '(4 4) .3) (fill '(4) .1))))
+(define (f x) (let* ((a (attention-step 2 p x '())) (b (attention-step 2 p (sin x) (cadr a)))) (+ (sumall (car a)) (sumall (car b)))))
+(write (gradient f (fill '(1 2 4) .5)))
+
 ;;; case json
 ; flags: --files
 (write-json "a.json" (list 1 "two" (vector 'null #t) (list (cons "k" (ones '(2 1))))))

@@ -1,9 +1,11 @@
-// Changes files of one kind by the million, or makes random calls of the C API, in the ordinary build, as users have it: no
-// sanitizers, the memory of the system, compiled as what is installed. Workers are forked; one that dies, hangs, or takes more
-// memory or time than it may is told with the mutant that did it, which is made again from seed and number alone.
+// Changes files of one kind by the million, for the loader of modules or capsules or for the readers that programs have, or makes
+// random calls of the C API, in the ordinary build, as users have it: no sanitizers, the memory of the system, compiled as what
+// is installed. Workers are forked; one that dies, hangs, or takes more memory or time than it may is told with the mutant that
+// did it, which is made again from seed and number alone.
 //
-//   mutants module|capsule|calls [--count=N] [--seed=S] [--first=I] [--jobs=J] [--keep=FOLDER]
-//   mutants module|capsule|calls --seed=S --only=I     that mutant in this process, for a debugger
+//   mutants module|capsule|readers|calls [--count=N] [--seed=S] [--first=I] [--jobs=J] [--keep=FOLDER]
+//   mutants module|capsule|readers|calls --seed=S --only=I     that mutant in this process, for a debugger
+#include "test/fuzz/readers.h"
 #include "test/fuzz/trials.h"
 
 #include <sys/mman.h>
@@ -18,6 +20,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <memory>
 #include <new>
 #include <string_view>
 #include <thread>
@@ -30,12 +33,13 @@ namespace {
 
 constexpr std::uint64_t kBatch = 5'000;          // mutants of a worker
 constexpr std::int64_t kMostResident = 64 << 20; // bytes beyond what a worker begins with, and the budget
+constexpr std::size_t kMostRead = 16 << 10;      // bytes of a damaged file
 constexpr double kMostSeconds = 2;  // of CPU for one mutant: what one step may take is bounded by the budget of memory
 constexpr double kHangSeconds = 60; // of the clock
 constexpr unsigned kMostFaults = 20;
 
-enum class Subject : std::uint8_t { module, capsule, calls };
-constexpr std::string_view kSubjects[] = {"module", "capsule", "calls"};
+enum class Subject : std::uint8_t { module, capsule, readers, calls };
+constexpr std::string_view kSubjects[] = {"module", "capsule", "readers", "calls"};
 
 struct Options {
   Subject subject = Subject::module;
@@ -56,7 +60,8 @@ using Clock = std::chrono::steady_clock;
 class Mutants {
 public:
   explicit Mutants(const Options& options) : options_(options) {
-    if (options.subject == Subject::calls) return;
+    if (options.subject == Subject::readers) readers_ = std::make_unique<Readers>();
+    if (options.subject == Subject::readers || options.subject == Subject::calls) return;
     for (Bytes& file : seeds(options.kind())) originals_.emplace_back(std::move(file), options.kind());
   }
 
@@ -67,6 +72,7 @@ public:
       for (std::byte& b : bytes) b = static_cast<std::byte>(random());
       return bytes;
     }
+    if (options_.subject == Subject::readers) return readers_->damaged_input(random, kMostRead);
     const Original& original = originals_[random() % originals_.size()];
     return original.changed(random, originals_[random() % originals_.size()]);
   }
@@ -85,10 +91,12 @@ public:
       progress.accepted += verdict.accepted ? 1 : 0;
       progress.ran += verdict.ran ? 1 : 0;
     }
+    if (readers_) readers_->leave();
   }
 
 private:
   Verdict attempt(const Bytes& file) const {
+    if (options_.subject == Subject::readers) return {readers_->attempt(file), true};
     if (options_.subject != Subject::calls) return try_file(file, options_.kind());
     LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(file.data()), file.size());
     return {true, true};
@@ -106,6 +114,7 @@ private:
 
   const Options& options_;
   std::vector<Original> originals_;
+  std::unique_ptr<Readers> readers_;
 };
 
 // Workers, one after the other in each of some places.
@@ -209,8 +218,9 @@ private:
 };
 
 int usage() {
-  std::fputs("usage: mutants module|capsule|calls [--count=N] [--seed=S] [--first=I] [--jobs=J] [--keep=FOLDER] [--only=I]\n",
-             stderr);
+  std::fputs(
+      "usage: mutants module|capsule|readers|calls [--count=N] [--seed=S] [--first=I] [--jobs=J] [--keep=FOLDER] [--only=I]\n",
+      stderr);
   return 2;
 }
 

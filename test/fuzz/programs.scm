@@ -155,6 +155,15 @@
 ;;; keys
 (define (f x) (* x (random-real 5) (clock) (sumall (dropout (rand '(4) #f #f (car (split-key 3 2))) .5))))
 (write (< 0 (cdr (checkpoint-*j f 1. 1.)) +inf.0))
+;;; steps-of-attention
+(import network)
+(define p (list (list (fill '(2 6) .1) (fill '(6) .2)) (list (fill '(2 2) .3) (fill '(2) .1))))
+(define (f x) (let* ((a (attention-step 1 p x '())) (b (attention-step 1 p (sin x) (cadr a)))) (+ (sumall (car a)) (sumall (car b)))))
+(write (with-schedule "bisection,base=16" (lambda () (checkpoint-*j f (fill '(1 1 2) .5) 1))))
+;;; cotangents-of-parts
+(define (f x) (let loop ((i 0) (s 0)) (if (= i 3) s (loop (+ i 1) (+ s (sumall (* (narrow-tensor x 0 i 2) (index x i))))))))
+(write (checkpoint-*j f (fill '(4 2) .5) 1))
+(write (cdr (*j (lambda (x) (sumall (square (cdr (*j f x 1))))) (fill '(4 2) .5) 1)))
 ;;; reports
 (define (f x) (let loop ((i 0) (x x)) (if (= i 8) x (begin (report 'step i 'of 8 "x y" x 't (* x (ones '(1)))) (loop (+ i 1) (sin x))))))
 (write (checkpoint-*j f .5 1.)) (report 'done (f 1.))

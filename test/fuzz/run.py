@@ -22,6 +22,7 @@ TARGETS = {  # largest input
     "vm_random": 384,
     "api_calls": 512,
     "folder_names": 1024,
+    "file_readers": 8192,
 }
 SECONDS_AN_INPUT = 30
 MEGABYTES = 2048

@@ -1,12 +1,12 @@
 // Seeds of modules and capsules: compiled and run here, so that they are always of today's formats.
 #include "compiler/api/cairn_compiler.h"
 #include "ops/operators/registry.h"
+#include "test/fuzz/cases.h"
 #include "test/fuzz/trials.h"
 #include "vm/bytecode/file.h"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
+#include <utility>
 
 namespace fuzzing {
 
@@ -15,21 +15,10 @@ namespace {
 constexpr std::size_t kMostBytes = 24 << 10; // a small seed is changed in more places
 constexpr int kStops = 6;                    // capsules of one program
 
-std::ifstream opened(const char* name) {
-  std::ifstream file(std::string(CAIRN_FUZZ_SEEDS) + "/" + name);
-  promise(file.good(), "the seeds are there", name);
-  return file;
-}
-
 std::vector<std::string> programs() {
   std::vector<std::string> list;
-  std::string line;
-  for (std::ifstream file = opened("programs.scm"); std::getline(file, line);)
-    if (line.starts_with(";;; "))
-      list.emplace_back();
-    else if (!list.empty())
-      list.back() += line + "\n";
-  std::string expressions;
+  for (Case& program : cases_of("programs.scm")) list.push_back(std::move(program.text));
+  std::string line, expressions;
   for (std::ifstream file = opened("operators.txt"); std::getline(file, line);) {
     const std::size_t bar = line.find('|');
     if (line.starts_with("#") || bar == std::string::npos) continue;

@@ -158,6 +158,11 @@ std::vector<Use> uses() {
   add("group-normalization", "2 2 3", "(group-normalization (* x x)" + both + " 2 .1)");
   add("layer-normalization", "2 3", "(layer-normalization (* x x) (sum x 0) (mean x 0) .1)");
   add("rms-normalization", "2 3", "(rms-normalization (* x x) (sum x 0) .1)");
+  const std::string attention =
+      "(list (list (fill '(2 6) .1 'f64) (fill '(6) .2 'f64)) (list (fill '(2 2) .3 'f64) (fill '(2) .1 'f64)))";
+  add("attention-step", "1 2 2",
+      "(let* ((p " + attention + ") (a (attention-step 1 p x '()))) (car (attention-step 1 p (* x (car a)) (cadr a))))");
+  add("slices", "3 2", "(+ (narrow-tensor (* x x) 0 0 2) (narrow-tensor (sin x) 0 1 2) (index (exp x) 1) (index x '(0 2)))");
   add("attend", "2 3 2", "(attend (* x x) (sin x) x .7)");
   add("attend", "3 2", "(attend (sin x) (* x x) (narrow-tensor x 1 0 1) .7 #t)");
   return all;
@@ -166,7 +171,7 @@ std::vector<Use> uses() {
 // The gradient of a gradient penalty: reverse mode over reverse mode, for which the inner function runs in forward mode under a
 // tape.
 std::string penalty(const Use& use) {
-  return "(define x (+ .2 (* .7 (rand '(" + use.shape + ") 'f64))))\n(define (f x) " + use.expression +
+  return "(import network)\n(define x (+ .2 (* .7 (rand '(" + use.shape + ") 'f64))))\n(define (f x) " + use.expression +
          ")\n(define (g x) (sumall (square (f x))))\n(define (h x) (sumall (square (cdr (*j g x 1)))))\n(write (tensor->list "
          "(cdr (*j h x 1))))\n";
 }

@@ -77,7 +77,8 @@ class Tables(Formats):
         self.assertEqual(self.read("x.csv"), b'"a","b""c"\n1,0.1\n-2.5e+30,3\n')
         self.assertEqual(self.read("y.csv"), b"140737488355327,-1\n")
         self.assertEqual(self.read("z.csv"), b"inf,-inf,nan\n")
-        for text, message in (("(write-csv \"x\" (ones '(2)))", "a matrix"), ("(write-csv \"x\" (ones '(2 2)) '(\"a\"))", "1 names for 2 columns"), ("(write-csv \"x\" (ones '(2 2)) '(a b))", "names")):
+        for text, message in (("(write-csv \"x\" (ones '(2)))", "a matrix"), ("(write-csv \"x\" (ones '(2 2)) '(\"a\"))", "1 names for 2 columns"), ("(write-csv \"x\" (ones '(2 2)) '(\"1\" \"\"))", "read back as a row"),
+                              ("(write-table \"x\" '(\"a\" \"1e5\") '((1) (2)))", "read back as a row"), ("(write-csv \"x\" (ones '(2 2)) '(a b))", "names")):
             self.refused(text, message)
 
 

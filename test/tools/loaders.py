@@ -296,10 +296,12 @@ class Ahead(Loaders):
         self.write("x.npy", npy("<f4", "(2, 3)", bytes(24)))
         self.assertEqual(self.value("(read-ahead '(\"y\" f32 0 (7)) '(0))(read-ahead '(\"../x\" f32 0 (7)) '(0))(read-ahead '(\"x.npy\" f32 0 (700)) '(0))"
                                     "(read-ahead (npy-array \"x.npy\") 1 5)(read-ahead (npy-array \"x.npy\") '())(write 1)"), "1")
-        for text, message in (("(read-ahead (npy-array \"x.npy\") '(2))", "read-ahead: expected numbers of rows, from 0 to 1, got 2"), ("(read-ahead 5 '(0))", "read-ahead: expected an array in a file"),
+        for text, message in (("(read-ahead (npy-array \"x.npy\") '(2))", "read-ahead: x.npy: expected numbers of rows, from 0 to 1, got 2"), ("(read-ahead 5 '(0))", "read-ahead: expected an array in a file"),
                               ("(read-ahead '(\"x.npy\" f32 0 (1) -1) '(0))", "not negative"), ("(read-ahead '(\"x.npy\" f32 0 (1) 1 1) '(0))", "an array in a file"),
                               ("(read-rows '(\"x.npy\" f32 0 (8000000000000 1) 8000000000000) '(0))", "multiply"), ("(read-rows '(\"x.npy\" f32 0 (99 1) 1) '(0))", "99 rows of 4 from byte 0 on take more")):
             self.refused(text, message)
+        self.write("y.npy", npy("<f4", "(0, 3)", b""))
+        self.refused("(read-rows (npy-array \"y.npy\") '(0))", "read-rows: y.npy: expected numbers of rows, of which there are none, got 0")
 
     def test_rows_may_overlap(self):
         self.write("x", bytes(range(40)))

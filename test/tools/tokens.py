@@ -93,6 +93,12 @@ class Tokens(ToolTest):
             self.write("merges.txt", content)
             self.refused('(read-bpe "vocab.json" "merges.txt")', "read-bpe: merges.txt: .*" + message)
 
+    def test_a_number_that_the_vocabulary_lacks(self):
+        vocabulary = json.loads(self.read("vocab.json"))
+        gap = max(vocabulary.values()) + 1
+        self.write("gap.json", json.dumps({**vocabulary, "a gap ends here": gap + 1}))
+        self.refused(f'(detokenize (read-bpe "gap.json" "merges.txt") (list {gap}))', f"detokenize: the vocabulary has no token with the number {gap}; leave it out")
+
     def test_what_is_no_tokenizer(self):
         for text in ('(tokenize 5 "a")', "(tokenize (byte-tokenizer) 5)", "(tokenize (list 'tokenizer) \"a\")", "(detokenize (byte-tokenizer) '(256))", "(detokenize (byte-tokenizer) '(-1))",
                      "(detokenize (byte-tokenizer) '(0.5))", "(detokenize (byte-tokenizer) 'a)", "(detokenize (byte-tokenizer) (ones '(1 1)))",

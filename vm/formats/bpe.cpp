@@ -97,7 +97,9 @@ public:
 
 private:
   [[noreturn]] static void wrong() {
-    throw FormatError(FormatError::kNowhere, "is no vocabulary: an object with the number of each token is expected");
+    throw FormatError(
+        FormatError::kNowhere,
+        "is no vocabulary: an object with the number of each token, from 0 on, is expected, such as {\"a\": 0, \"b\": 1}");
   }
   int depth_ = 0;
   bool named_ = false;
@@ -202,12 +204,14 @@ BpeVocabulary parse_vocabulary(std::string_view json) {
   for (const auto& [number, bytes] : sink.entries) most = std::max(most, number);
   if (sink.entries.empty()) throw FormatError(FormatError::kNowhere, "is a vocabulary without tokens");
   if (most >= sink.entries.size() + kMostUnused)
-    throw FormatError(FormatError::kNowhere,
-                      fmt::format("has a token with the number {}, and {} tokens", most, sink.entries.size()));
+    throw FormatError(FormatError::kNowhere, fmt::format("has a token with the number {}, and {} tokens; tokens are numbered "
+                                                         "from 0 on, and at most {} numbers may be left out",
+                                                         most, sink.entries.size(), kMostUnused));
   out.tokens.resize(std::size_t{most} + 1);
   std::vector<bool> seen(out.tokens.size());
   for (auto& [number, bytes] : sink.entries) {
-    if (seen[number]) throw FormatError(FormatError::kNowhere, fmt::format("has two tokens with the number {}", number));
+    if (seen[number])
+      throw FormatError(FormatError::kNowhere, fmt::format("has two tokens with the number {}; give each its own", number));
     seen[number] = true;
     out.tokens[number] = std::move(bytes);
   }

@@ -66,7 +66,7 @@ value::ChargedVector<std::int64_t> rows_of(FileCall& call, const PictureArray& a
       throw ProgramError(fmt::format("{}: there are {} pictures, not {} from {} on", call.name, all, count, first));
     for (std::uint64_t i = 0; i < count; ++i) rows.push_back(static_cast<std::int64_t>(first + i));
   } else {
-    rows = numbers_of(call, call.operands[1], static_cast<std::int64_t>(all));
+    rows = numbers_of(call, call.operands[1], static_cast<std::int64_t>(all), "");
   }
   for (const std::int64_t row : rows)
     if (const Value path = array.paths[static_cast<std::size_t>(row)]; !value::is_string(path))

@@ -3,6 +3,7 @@
 // that is not what a row has. Rows that will be wanted next are read ahead.
 #include "vm/machine/file_rows.h"
 #include "vm/machine/expected_file.h"
+#include "vm/machine/shown_path.h"
 
 #include <algorithm>
 #include <memory>
@@ -118,7 +119,7 @@ std::optional<FileRanges> FileRanges::of(FileCall& call, const ArrayInFile& arra
     }
     return out;
   }
-  const auto numbers = numbers_of(call, call.operands[1], array.rows);
+  const auto numbers = numbers_of(call, call.operands[1], array.rows, array.path);
   sizes(numbers.size());
   out.places.reserve(numbers.size());
   for (const std::int64_t row : numbers) out.places.push_back(place(static_cast<std::uint64_t>(row)));
@@ -237,11 +238,13 @@ Tensor read_now(FileCall& call, Files::Reading& file, const FileRanges& ranges) 
 
 } // namespace
 
-value::ChargedVector<std::int64_t> numbers_of(FileCall& call, Value v, std::int64_t rows) {
+value::ChargedVector<std::int64_t> numbers_of(FileCall& call, Value v, std::int64_t rows, std::string_view path) {
   value::ChargedVector<std::int64_t> out(call.heap);
   const auto add = [&](double d) {
     if (!(d >= 0 && d < static_cast<double>(rows)) || d != static_cast<double>(static_cast<std::int64_t>(d)))
-      throw ProgramError(fmt::format("{}: expected numbers of rows, from 0 to {}, got {}", call.name, rows - 1, d));
+      throw ProgramError(fmt::format("{}: {}expected numbers of rows, {}, got {}", call.name,
+                                     path.empty() ? "" : shown_path(path) + ": ",
+                                     rows == 0 ? "of which there are none" : fmt::format("from 0 to {}", rows - 1), d));
     out.push_back(static_cast<std::int64_t>(d));
   };
   if (is_tensor_like(v)) {

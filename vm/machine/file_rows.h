@@ -5,8 +5,9 @@
 
 namespace cairn::machine::tensors {
 
-// The row numbers of an operand, a tensor or a list, each below `rows`.
-value::ChargedVector<std::int64_t> numbers_of(FileCall& call, Value v, std::int64_t rows);
+// The row numbers of an operand, a tensor or a list, each below `rows`: those of the file `path`, or of a list of pictures if it
+// is empty.
+value::ChargedVector<std::int64_t> numbers_of(FileCall& call, Value v, std::int64_t rows, std::string_view path);
 
 // A list that begins so has pictures for rows (file_pictures.cpp).
 inline constexpr std::string_view kPictures = "pictures";

@@ -114,10 +114,12 @@ Value write_csv(FileCall& call) {
   value::ChargedVector<char> text(call.heap);
   const auto append = [&](std::string_view part) { text.insert(text.end(), part.begin(), part.end()); };
   std::int64_t names = 0;
+  bool numbers = true;
   for (Value v = call.operands.size() > 2 ? call.operands[2] : value::kNull; v != value::kNull; v = v.pair()->cdr) {
     if (!v.is_pair() || !value::is_string(v.pair()->car)) call.wrong("a list of names, strings", v.is_pair() ? v.pair()->car : v);
     const std::string_view name = value::as_text(v.pair()->car)->view();
     call.engine.meter().spend(2 * name.size());
+    numbers = numbers && formats::field_number(name).has_value();
     append(names++ == 0 ? "\"" : ",\"");
     for (const char c : name) append(c == '"' ? std::string_view("\"\"") : std::string_view(&c, 1));
     append("\"");
@@ -125,6 +127,11 @@ Value write_csv(FileCall& call) {
   if (names != 0) append("\n");
   if (names != 0 && names != t.shape[1])
     throw ProgramError(fmt::format("{}: {} names for {} columns", call.name, names, t.shape[1]));
+  if (names != 0 && numbers)
+    throw ProgramError(
+        fmt::format("{}: names that are all numbers or empty would be read back as a row; give a column a name in letters, "
+                    "such as \"x1\", or leave the names out",
+                    call.name));
   ops::Runtime& runtime = call.engine.tensors().runtime;
   std::int64_t columns_left = t.shape[1];
   const auto number = [&](auto x) {

@@ -1,6 +1,7 @@
 // See files.h.
 #include "vm/machine/files.h"
 
+#include "vm/machine/shown_path.h"
 #include "vm/print/environment.h"
 #include "vm/text/utf8.h"
 
@@ -21,9 +22,6 @@ namespace cairn::machine {
 
 using print::ProgramError;
 
-namespace {
-
-// A path for a message: what would reach a terminal as a command does not, and a long one is cut.
 std::string shown_path(std::string_view path) {
   constexpr std::size_t kMost = 200;
   std::string out;
@@ -34,6 +32,8 @@ std::string shown_path(std::string_view path) {
   }
   return out.empty() ? "\"\"" : out;
 }
+
+namespace {
 
 std::string reason(const files::Opened& opened, const char* right, std::string_view path) {
   if (opened.fault == EXDEV)

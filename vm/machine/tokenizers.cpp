@@ -203,6 +203,11 @@ Value detokenize(FileCall& call) {
     const std::int64_t begin = i == 0 ? 0 : tokenizer.ends[i - 1], end = tokenizer.ends[i];
     if (begin < 0 || end < begin || end > static_cast<std::int64_t>(tokenizer.bytes.size()))
       call.wrong(kTokenizer, call.operands[0]);
+    if (begin == end)
+      throw ProgramError(
+          fmt::format("{}: the vocabulary has no token with the number {}; leave it out of the numbers, or take the "
+                      "vocabulary that they were made with",
+                      call.name, number));
     bytes.insert(bytes.end(), tokenizer.bytes.begin() + begin, tokenizer.bytes.begin() + end);
     constexpr std::uint64_t kOften = 4096;
     if (++count % kOften == 0) call.engine.meter().spend(kOften * sizeof(double));
