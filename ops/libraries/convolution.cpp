@@ -160,6 +160,14 @@ PlainWeights plain_weights(const cairn_math_convolution& c) {
   return {c.weights_data, c.large_channels, c.kernel[0] * c.kernel[1] * c.kernel[2]};
 }
 
+int64_t block_of_first_axis(const memory::desc& weights) {
+  const auto layout = layout_of(weights);
+  int64_t block = 1;
+  for (std::size_t i = 0; i < layout.blocks.size(); ++i)
+    if (layout.block_axes[i] == 0) block *= layout.blocks[i];
+  return block;
+}
+
 // The weights that are given lie as the primitive wants them.
 bool in_order(const Prepared& p, const cairn_math_convolution& c) {
   return (p.weights == p.plain_weights && !p.turned) || c.arranged != nullptr;
@@ -197,8 +205,10 @@ int cairn_math_arrange(const cairn_math_convolution* call, int64_t begin, int64_
       return 0;
     }
     memory::dims sizes = layout_of(p->plain_weights).sizes, offsets(sizes.size());
-    sizes[0] = end - begin;
-    offsets[0] = begin;
+    const int64_t block = block_of_first_axis(p->weights); // whole ones, each by whom it begins with
+    offsets[0] = std::min((begin + block - 1) / block * block, sizes[0]);
+    sizes[0] = std::min((end + block - 1) / block * block, sizes[0]) - offsets[0];
+    if (sizes[0] == 0) return 0;
     memory plain(p->plain_weights.submemory_desc(sizes, offsets), engine(), call->weights_data);
     memory arranged(p->weights.submemory_desc(sizes, offsets), engine(), call->arranged);
     const bool back = call->kind == CAIRN_MATH_TO_WEIGHTS;

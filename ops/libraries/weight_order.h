@@ -23,7 +23,7 @@ public:
   // other.
   static std::optional<WeightOrder> of(const dnnl::memory::desc& weights, int axes, bool turned);
 
-  // Those of small channels [begin, end), which are whole blocks, or the last.
+  // The blocks of small channels that begin in [begin, end): a block may have any number of channels, such as 48.
   void arrange(const PlainWeights& from, std::int64_t begin, std::int64_t end, float* to) const;
 
 private:

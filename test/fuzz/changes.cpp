@@ -24,7 +24,6 @@ std::uint64_t u64_at(std::span<const std::byte> bytes, std::size_t at) {
   return v;
 }
 
-std::size_t below(Random& random, std::size_t n) { return n == 0 ? 0 : random() % n; }
 bool one_in(Random& random, unsigned n) { return random() % n == 0; }
 
 Bytes encoded(std::uint64_t v, Form form, std::size_t size) {

@@ -16,6 +16,9 @@ namespace fuzzing {
 using Bytes = std::vector<std::byte>;
 using Random = std::mt19937_64;
 
+// A number in [0, n), or 0.
+inline std::size_t below(Random& random, std::size_t n) { return n == 0 ? 0 : random() % n; }
+
 enum class FileKind : std::uint8_t { module, capsule };
 
 // A file in parts that may change their lengths each by itself: the sections of its module, what stands around them.

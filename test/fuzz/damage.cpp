@@ -11,8 +11,6 @@ namespace {
 
 constexpr std::size_t kHead = 300; // most formats have their sizes in their first bytes
 
-std::size_t below(Random& random, std::size_t end) { return end == 0 ? 0 : random() % end; }
-
 // Half of the time in the head of the file.
 std::size_t place(const Bytes& file, Random& random) {
   return below(random, random() % 2 == 0 ? std::min(file.size(), kHead) : file.size());

@@ -16,7 +16,7 @@ constexpr const char* kName = "readers.scm";
 const std::string kPaths = "(define file (string-append (car (command-line)) \"/file\"))"
                            "(define other (string-append (car (command-line)) \"/other\"))\n";
 
-cairn_module* compiled(const std::string& text) {
+cairn_module* module_of(const std::string& text) {
   void* bytes = nullptr;
   std::size_t size = 0;
   char* error = nullptr;
@@ -47,7 +47,7 @@ Bytes content(const std::string& path) {
 Readers::Readers() {
   enter();
   for (const Case& of : cases_of("readers.scm")) {
-    Reader& reader = readers_.emplace_back(Reader{of.title, compiled(kPaths + of.text), compiled(kPaths + of.title), {}});
+    Reader& reader = readers_.emplace_back(Reader{of.title, module_of(kPaths + of.text), module_of(kPaths + of.title), {}});
     prepare(reader);
     reader.sound = content(file_);
     std::string error;

@@ -98,6 +98,43 @@ TEST_CASE("convolutions with many weights do not depend on the number of threads
   CHECK(results[0] == results[2]);
 }
 
+// The library has weights in blocks of 16, 32, 48 or 64 channels, whatever suits the shapes: f32 against the loops that f64
+// takes.
+TEST_CASE("convolutions of any number of channels are those of f64") {
+  World w;
+  std::mt19937_64 random(17);
+  for (const std::int64_t out : {48, 80, 96, 112, 144, 192})
+    for (const std::int64_t in : {24, 48, 96})
+      for (const std::int64_t window : {1, 3}) {
+        CAPTURE(out);
+        CAPTURE(in);
+        CAPTURE(window);
+        const Shape of_x{8, in, 8, 8}, of_weights{out, in, window, window}, of_y{8, out, 8, 8};
+        std::array<std::vector<double>, 3> results[2];
+        const std::vector<double> x = numbers_between(random, of_x.elements(), -1, 1),
+                                  weights = numbers_between(random, of_weights.elements(), -1, 1),
+                                  y = numbers_between(random, of_y.elements(), -1, 1);
+        for (const DType type : {DType::f64, DType::f32}) {
+          const Tensor from = w.tensor(of_x, x, type), by = w.tensor(of_weights, weights, type), of = w.tensor(of_y, y, type);
+          const auto attributes = [&](const Attribute& sizes) {
+            return with({absent(), list({window / 2}), absent(), absent(), sizes});
+          };
+          results[type == DType::f32] = {
+              w.rt.read_numbers(applied(w.rt, O::convolve, {from, by}, with({absent(), list({window / 2})}))),
+              w.rt.read_numbers(applied(w.rt, O::convolve_vjp_input, {of, by}, attributes(list({8, 8})))),
+              w.rt.read_numbers(applied(w.rt, O::convolve_vjp_weights, {of, from}, attributes(list({window, window}))))};
+        }
+        for (std::size_t kind = 0; kind < 3; ++kind) {
+          const std::vector<double>&right = results[0][kind], &got = results[1][kind];
+          REQUIRE(right.size() == got.size());
+          double error = 0;
+          for (std::size_t i = 0; i < right.size(); ++i) error = std::max(error, std::fabs(right[i] - got[i]));
+          CAPTURE(kind);
+          CHECK(error < 1e-3);
+        }
+      }
+}
+
 TEST_CASE("convolutions of nothing are 0") {
   World w;
   for (const Shape& of_x : {Shape{1, 0, 4, 4}, Shape{1, 8, 0, 4}}) {
