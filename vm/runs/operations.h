@@ -149,7 +149,7 @@ private:
   value::ChargedVector<Operation> all_;
   value::ChargedVector<std::uint32_t> makers_; // by node: the number of the operation, from 1 on
   value::ChargedVector<Operand> operands_;
-  Nodes several_;               // results of operations that have more than one
+  Nodes several_; // results of operations that have more than one
   struct Beside {
     std::uint64_t done = 0, swept = 0;
   };

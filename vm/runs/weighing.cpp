@@ -3,11 +3,11 @@
 
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
+#include "vm/runs/composite_calls.h"
 #include "vm/runs/cotangents.h"
 #include "vm/runs/marks.h"
 #include "vm/runs/met.h"
 #include "vm/runs/operations.h"
-#include "vm/runs/composite_calls.h"
 #include "vm/runs/states.h"
 #include "vm/schedule/profile.h"
 #include "vm/tape/derived.h"

@@ -76,7 +76,8 @@ void Budgeted::add_interval(const Weights& weights) {
   most_tape_ = std::max(most_tape_, bounded(bounded(weights.own) + tape[n])); // it may not end where it is heavy
   interval.forward = bounded(bounded(weights.cost) + cost_of_steps(steps_));
   interval.taped = interval.forward;
-  interval.sweep = bounded(2 * interval.forward - std::min(bounded(weights.unswept), interval.forward) + bounded(weights.swept_more));
+  interval.sweep =
+      bounded(2 * interval.forward - std::min(bounded(weights.unswept), interval.forward) + bounded(weights.swept_more));
   interval.stays = bounded(weights.stays);
   interval.padding = bounded(weights.padding);
   interval.advancing = bounded(weights.advancing);
