@@ -9,8 +9,8 @@
 
 namespace cairn::runs {
 
-// Nothing is recorded while the value of one is computed, so the tensors that it gives are the tape's next records: a call
-// belongs to the operation of that number, or to one behind the last.
+// Nothing is recorded while the value of one is computed, so the tensors that it gives are the tape's next records:
+// Call::at is the number of the first record at or behind the call, or that of all records if there is none.
 class CompositeCalls {
 public:
   struct Call {

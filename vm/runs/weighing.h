@@ -30,8 +30,8 @@ std::uint64_t reachable_bytes(machine::Engine& engine, const std::vector<machine
 
 // A state at the end of a tape, and the tape, by birth: entry k is what was made while the serial counter stood at births[k] or
 // above it, and below births[k + 1]. Elements are as old as the first tensor that had them. `rules_take`: an update rule takes
-// the cotangent of a leaf once the sweep has passed its first read. `before`: of the tape before it, and `elements`, which is
-// empty, becomes the same of this one.
+// the cotangent of a leaf once the sweep has passed its first read. `before` has the elements that the tape before this one was
+// weighed with; `elements` is empty and gets those of this one.
 schedule::Weights weigh(machine::Engine& engine, const std::vector<machine::Run>& runs, tape::Tape& tape,
                         const WeighedElements& before, const std::vector<std::uint64_t>& births, bool rules_take,
                         WeighedElements& elements);
