@@ -2,6 +2,7 @@
 #pragma once
 
 #include "vm/runs/graph.h"
+#include "vm/runs/met.h"
 #include "vm/value/charged.h"
 
 #include <cstddef>
