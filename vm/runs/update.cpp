@@ -101,6 +101,10 @@ std::uint64_t bytes_of_leaf(Value leaf) {
   return value::is_tensor(leaf) ? static_cast<std::uint64_t>(value::tensor_of(leaf).bytes()) : 0;
 }
 
+// What a state of zeros is taken to become in the first step, before any rule has run: two tensors like the leaf, as Adam's. Most
+// other rules make one, and then the plan of that step leaves some memory unused.
+constexpr std::uint64_t kCopiesInState = 2;
+
 // Whether something beside the update holds its states: then they stay when rules make others.
 bool states_are_held(Engine& engine, const SweepState& s) {
   value::ChargedVector<Value> values(engine.globals.begin(), engine.globals.end(), engine.heap());
@@ -142,7 +146,10 @@ std::vector<schedule::UpdatedLeaf> updated_leaves(Engine& engine, const SweepSta
     }
     made[i] = bytes_of_state(engine, l.state, begin, true);
     kept += made[i];
-    if (of_done != 0) made[i] = static_cast<std::uint64_t>(done * bytes_of_leaf(l.leaf) / of_done);
+    if (of_done != 0)
+      made[i] = static_cast<std::uint64_t>(done * bytes_of_leaf(l.leaf) / of_done);
+    else if (u.stateful && is_exact_zero(l.state))
+      made[i] = kCopiesInState * bytes_of_leaf(l.leaf);
   }
   if (kept != 0 && !states_are_held(engine, s)) std::ranges::fill(made, 0);
   std::vector<schedule::UpdatedLeaf> leaves;
