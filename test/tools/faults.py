@@ -61,6 +61,17 @@ class Output(ToolTest):
         os.close(reader)
         self.vmrun("--output=/dev/null", "a.scm", code=0)
 
+    def test_a_name_that_no_file_can_have_is_refused_before_the_program_starts(self):
+        self.write("a.scm", "(write-text \"ran\" \"\")")
+        os.symlink("loop", self.path("loop"))
+        for name in ("loop", 300 * "e"):
+            for option in ("--save=", "--metrics=", "--events=", "--output=", "--stats=", "--library=", "--spill="):
+                with self.subTest(option + name):
+                    done = self.vmrun(option + name, "a.scm", code=2)
+                    self.assertIn("error: ", done.errors)
+                    self.assertIn(name, done.errors)
+        self.assertFalse(os.path.exists(self.path("ran")))
+
     def test_a_pipe_without_another_end_is_refused_before_the_program_starts(self):
         self.write("a.scm", "(write-text \"ran\" \"\")")
         os.mkfifo(self.path("pipe"))

@@ -85,7 +85,8 @@ class Tables(Formats):
     def test_numbers_are_rounded_right(self):
         draw = random.Random(11)
         texts = ["0", "-0.0", "007", ".5", "5.", "+1", "1e22", "1e23", "9007199254740993", "9007199254740992e-22", "123456789012345678", "1234567890123456789", "0.1e-300", "4.9e-324", "1e400",
-                 "-1e400", "1e-400", "1e0005", "-.25", "00000000000000000000001", "0.00000000000000000000000000000001", "1e+05", "1e-05"]
+                 "-1e400", "1e-400", "1e0005", "-.25", "00000000000000000000001", "0.00000000000000000000000000000001", "1e+05", "1e-05",
+                 f"0.{400 * '0'}1", f"-0.{400 * '0'}1", f"1{400 * '0'}e-10", f"-1{400 * '0'}E-10", "0.1e400"]
         for _ in range(3000):
             digits = "".join(draw.choices("0123456789", k=draw.randrange(1, 22)))
             at = draw.randrange(len(digits) + 1)
@@ -117,6 +118,14 @@ class Json(Formats):
             self.write("x.json", json.dumps(all_values, ensure_ascii=ascii_only, indent=1 if ascii_only else None))
             self.value('(write-json "y.json" (read-json "x.json"))')
             self.assertEqual(json.loads(self.read("y.json")), all_values)
+
+    def test_numbers_out_of_range(self):
+        texts = [f"0.{400 * '0'}1", f"1{400 * '0'}e-10", "0.1e400", "-1e-400"]
+        self.write("x.json", f"[{','.join(texts)}]")
+        self.assertEqual(self.value('(write (read-json "x.json"))'), "#(0.0 +inf.0 +inf.0 -0.0)")
+
+    def test_integers_are_whole(self):
+        self.assertEqual(self.value("(display (json->string (+ 1 (* (list->tensor '(1048576 -65536) 'i64) (list->tensor '(1099511627776 1099511627776) 'i64)))))"), f"[{2**60 + 1},{1 - 2**56}]")
 
     def test_what_stands_for_what(self):
         self.assertEqual(self.value("""(write (string->json "{\\"a\\": [1, 2.0, 1e3, true, false, null, \\"\\"], \\"b\\": {}, \\"c\\": []}"))

@@ -2,6 +2,7 @@
 #include "common/arguments.h"
 
 #include "common/exit_codes.h"
+#include "common/files.h"
 #include "common/manual.h"
 #include "common/writing.h"
 #include "vm/text/sizes.h"
@@ -10,7 +11,6 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <iostream>
 #include <numeric>
 #include <sstream>
@@ -31,7 +31,7 @@ int show(std::string_view text) { return write_output(text) ? kDone : kBadUsage;
 
 void check_libraries(const std::vector<std::string>& folders) {
   for (const std::string& folder : folders)
-    if (!std::filesystem::is_directory(folder)) throw UsageError("--library: no folder \"" + folder + "\"");
+    if (!is_folder(folder)) throw UsageError("--library: no folder \"" + folder + "\"");
 }
 
 std::optional<std::uint64_t> parse_size(std::string_view text) {

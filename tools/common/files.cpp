@@ -46,6 +46,11 @@ std::uint64_t worth_reading(const std::string& path) {
   return length_in(head) < size ? kLong : size;
 }
 
+bool is_folder(const std::string& path) {
+  std::error_code unknown;
+  return std::filesystem::is_directory(path, unknown);
+}
+
 bool read_file(const std::string& path, std::string& bytes, std::string& error) {
   if (worth_reading(path) == kLong) {
     bytes.resize(kLong);

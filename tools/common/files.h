@@ -16,6 +16,9 @@ bool read_text(const std::string& path, std::string& text, std::string& error);
 // How much of a regular file that would be; 0 if it is not known.
 std::uint64_t worth_reading(const std::string& path);
 
+// Whether there is a folder of that name; no name is an error.
+bool is_folder(const std::string& path);
+
 // Writes a temporary file beside `path`, syncs it, renames it over `path` and syncs the folder; false with a message.
 // A path that is no regular file (a device, a pipe) is written directly.
 bool write_file_atomically(const std::string& path, const void* bytes, std::size_t size, std::string& error);

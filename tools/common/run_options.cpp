@@ -41,7 +41,7 @@ template <class T> T require(std::optional<T> parsed, const std::string& option,
 void interpret_spill(const std::string& text, RunOptions& options) {
   const std::size_t comma = text.rfind(',');
   options.spill = text;
-  if (comma != std::string::npos && !std::filesystem::is_directory(text)) {
+  if (comma != std::string::npos && !is_folder(text)) {
     options.spill = text.substr(0, comma);
     const std::string size = text.substr(comma + 1);
     options.spill_bytes = require(parse_size(size), "--spill", size, "a size like 20GiB behind the comma");

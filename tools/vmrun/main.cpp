@@ -150,6 +150,8 @@ void Session::look_at_target(const std::string& path, bool may_be_pipe) {
   if (path.empty()) return;
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
+  if (!fs::status_known(status)) // a name that is too long, a link to itself, a folder that may not be looked into
+    throw Leave{kBadUsage, path + ": error: cannot be written: " + error.message() + "\n"};
   if (may_be_pipe && (fs::is_fifo(status) || fs::is_socket(status))) {
     pipes_.push_back(open_to_write(path));
     if (pipes_.back() < 0) throw Leave{kBadUsage, path + ": error: cannot be written: " + writing_fault(errno) + "\n"};
@@ -168,7 +170,7 @@ void Session::look_at_target(const std::string& path, bool may_be_pipe) {
 }
 
 void Session::make_folder(const std::string& path) const {
-  if (path.empty() || std::filesystem::is_directory(path)) return;
+  if (path.empty() || is_folder(path)) return;
   std::error_code error;
   if (!std::filesystem::create_directories(path, error))
     throw Leave{kBadUsage,

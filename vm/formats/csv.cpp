@@ -3,6 +3,7 @@
 
 #include "ops/meter.h"
 #include "vm/formats/format_error.h"
+#include "vm/text/number.h"
 #include "vm/text/utf8.h"
 
 #include <fmt/format.h>
@@ -149,11 +150,7 @@ std::optional<double> field_number(std::string_view field) {
   if (field.front() == '+' && field.size() > 1 && field[1] != '-') field.remove_prefix(1);
   const auto [end, fault] = std::from_chars(field.data(), end_of_field, d);
   if (end != end_of_field || fault == std::errc::invalid_argument) return std::nullopt;
-  if (fault == std::errc::result_out_of_range) { // too large, or too small to be told from zero
-    const bool small = field.find("e-") != std::string_view::npos || field.find("E-") != std::string_view::npos;
-    d = std::copysign(small ? 0.0 : HUGE_VAL, field.front() == '-' ? -1.0 : 1.0);
-  }
-  return d;
+  return fault == std::errc::result_out_of_range ? text::beyond_range(field) : d;
 }
 
 bool short_number(const char*& at, const char* end, double& out) {

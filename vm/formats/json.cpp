@@ -2,6 +2,7 @@
 #include "vm/formats/json.h"
 
 #include "vm/text/exact.h"
+#include "vm/text/number.h"
 #include "vm/text/utf8.h"
 
 #include <charconv>
@@ -80,11 +81,7 @@ void number(HeaderText& in, JsonSink& sink) {
     return;
   }
   double d = 0;
-  if (std::from_chars(text.data(), end, d).ec == std::errc::result_out_of_range) {
-    const bool small = text.find("e-") != std::string::npos || text.find("E-") != std::string::npos || text.starts_with("0.") ||
-                       text.starts_with("-0.");
-    d = std::copysign(small ? 0.0 : HUGE_VAL, text[0] == '-' ? -1.0 : 1.0);
-  }
+  if (std::from_chars(text.data(), end, d).ec == std::errc::result_out_of_range) d = text::beyond_range(text);
   sink.number(d);
 }
 

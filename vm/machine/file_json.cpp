@@ -1,8 +1,8 @@
 // JSON as values and back. An object is an association list with strings as keys, which may be any text and need not be symbols;
 // an array is a vector, so that the empty one differs from the empty object, and an element is had at once; null is the symbol
 // null.
-#include "ops/pieces.h"
 #include "vm/formats/json.h"
+#include "vm/machine/element_numbers.h"
 #include "vm/machine/file_call.h"
 #include "vm/text/number.h"
 
@@ -216,15 +216,11 @@ private:
       while (place != count) element("[]");
       return;
     }
-    const bool narrow = t.dtype == ops::DType::f32 || t.dtype == ops::DType::bf16; // fewer digits tell them apart
-    for (ops::Pieces piece(t.shape); piece.there(); piece.next())
-      for (const double d : call_.engine.tensors().runtime.read_numbers(piece.of(t))) {
-        if (!std::isfinite(d)) number(d);
-        char digits[32];
-        char* const end = narrow ? std::to_chars(digits, digits + sizeof digits, static_cast<float>(d)).ptr
-                                 : std::to_chars(digits, digits + sizeof digits, d).ptr;
-        element({digits, static_cast<std::size_t>(end - digits)});
-      }
+    each_number(call_, t, 0, [&](auto x) { // `element` spends what it takes
+      if (!std::isfinite(static_cast<double>(x))) number(static_cast<double>(x));
+      char digits[32];
+      element({digits, static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, x).ptr - digits)});
+    });
   }
   FileCall& call_;
   value::ChargedVector<Open> stack_;

@@ -1,6 +1,6 @@
 // Files of text: as a whole, line by line, and tables of numbers.
-#include "ops/pieces.h"
 #include "vm/formats/csv.h"
+#include "vm/machine/element_numbers.h"
 #include "vm/machine/file_call.h"
 #include "vm/text/utf8.h"
 
@@ -132,7 +132,7 @@ Value write_csv(FileCall& call) {
         fmt::format("{}: names that are all numbers or empty would be read back as a row; give a column a name in letters, "
                     "such as \"x1\", or leave the names out",
                     call.name));
-  ops::Runtime& runtime = call.engine.tensors().runtime;
+  constexpr std::size_t kWork = 32; // an element as text takes longer than moving it
   std::int64_t columns_left = t.shape[1];
   const auto number = [&](auto x) {
     if (x != x) x = std::abs(x); // of a NaN the sign would be written
@@ -142,19 +142,7 @@ Value write_csv(FileCall& call) {
     append(ends ? "\n" : ",");
     if (ends) columns_left = t.shape[1];
   };
-  for (ops::Pieces piece(t.shape); piece.there(); piece.next()) {
-    const auto elements = static_cast<std::size_t>(piece.elements());
-    constexpr std::size_t kWork = 32; // an element as text takes longer than moving it
-    call.engine.meter().spend(kWork * elements);
-    if (t.dtype == DType::i64) {
-      value::ChargedVector<std::int64_t> integers(elements, call.heap);
-      runtime.read(piece.of(t), integers.data());
-      for (const std::int64_t x : integers) number(x);
-    } else {
-      const bool narrow = t.dtype == DType::f32 || t.dtype == DType::bf16; // fewer digits tell them apart
-      for (const double x : runtime.read_numbers(piece.of(t))) narrow ? number(static_cast<float>(x)) : number(x);
-    }
-  }
+  each_number(call, t, kWork, number);
   return call.replace(text.size(), [&](files::FileSink& sink) { call.put(sink, view(text)); });
 }
 

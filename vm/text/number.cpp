@@ -40,30 +40,6 @@ bool is_digits(std::string_view digits, unsigned radix) {
 bool has_hash(std::string_view digits) { return !digits.empty() && digits.back() == '#'; }
 char known_digit(char c) { return c == '#' ? '0' : c; }
 
-// from_chars does not say which way a number is out of range; the decimal position of the first significant digit does.
-double beyond_range(std::string_view decimal) {
-  std::int64_t magnitude = 0;
-  bool point = false, significant = false;
-  std::size_t at = 0;
-  for (; at < decimal.size() && decimal[at] != 'e'; ++at) {
-    if (decimal[at] == '.') {
-      point = true;
-      continue;
-    }
-    significant = significant || decimal[at] != '0';
-    if (point && !significant) --magnitude;
-    if (!point && significant) ++magnitude;
-  }
-  if (!significant) return 0;
-  std::int64_t exponent = 0;
-  bool negative = false;
-  for (++at; at < decimal.size(); ++at) {
-    if (decimal[at] == '-') negative = true;
-    if (decimal[at] >= '0' && decimal[at] <= '9' && exponent < 1'000'000'000'000) exponent = exponent * 10 + (decimal[at] - '0');
-  }
-  return magnitude + (negative ? -exponent : exponent) > 0 ? std::numeric_limits<double>::infinity() : 0.0;
-}
-
 // `decimal` is well formed: digits with at most one point, then perhaps e and an exponent.
 double decimal_value(const std::string& decimal) {
   double value = 0;
@@ -174,6 +150,30 @@ std::optional<Number> make_exact(const Number& n) {
 }
 
 } // namespace
+
+double beyond_range(std::string_view decimal) {
+  const bool below = decimal.starts_with('-');
+  std::int64_t magnitude = 0;
+  bool point = false, significant = false;
+  std::size_t at = below ? 1 : 0;
+  for (; at < decimal.size() && lower(decimal[at]) != 'e'; ++at) {
+    if (decimal[at] == '.') {
+      point = true;
+      continue;
+    }
+    significant = significant || decimal[at] != '0';
+    if (point && !significant) --magnitude;
+    if (!point && significant) ++magnitude;
+  }
+  std::int64_t exponent = 0;
+  bool negative = false;
+  for (++at; at < decimal.size(); ++at) {
+    if (decimal[at] == '-') negative = true;
+    if (decimal[at] >= '0' && decimal[at] <= '9' && exponent < 1'000'000'000'000) exponent = exponent * 10 + (decimal[at] - '0');
+  }
+  const bool large = significant && magnitude + (negative ? -exponent : exponent) > 0;
+  return std::copysign(large ? std::numeric_limits<double>::infinity() : 0.0, below ? -1.0 : 1.0);
+}
 
 std::string format_flonum(double d) {
   if (d != d) return "+nan.0";

@@ -22,4 +22,8 @@ std::string format_integer(std::int64_t i, unsigned radix = 10);
 // #x1F #b101 #o17 #d10 #e1.0 #i3 prefixes); nothing if it is none. Exact integers beyond 48 bits become flonums.
 std::optional<Number> parse_number(std::string_view text, unsigned radix = 10);
 
+// What std::from_chars found out of range: digits with a sign or without, at most one point, and an exponent or none. It does not
+// say on which side; the place of the first digit that is no 0 does. An infinity or a zero, with its sign.
+double beyond_range(std::string_view decimal);
+
 } // namespace cairn::text
