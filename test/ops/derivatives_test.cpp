@@ -19,34 +19,13 @@ struct DerivativeCase {
   std::vector<std::vector<double>> numbers; // of each operand
 
   DerivativeCase(World& w, const Example& e, std::mt19937_64& random) : world(w), example(e), attributes(with(e.attributes)) {
-    for (const Operand& o : e.operands) {
-      numbers.push_back(numbers_between(random, o.number ? 1 : o.shape.elements(), o.low, o.high));
-      if (o.flags)
-        for (double& d : numbers.back()) d = d < 1 ? 0 : 1;
-      if (o.below != 0)
-        for (double& d : numbers.back()) d = static_cast<double>(random() % static_cast<std::uint64_t>(o.below));
-      if (o.diagonal != 0) {
-        const std::int64_t n = o.shape[o.shape.rank() - 1];
-        for (std::size_t k = 0; k < numbers.back().size(); ++k)
-          if (static_cast<std::int64_t>(k) % (n * n) % (n + 1) == 0) numbers.back()[k] += o.diagonal;
-      }
-      if (o.number) numbers.back() = {*o.number};
-    }
+    for (const Operand& o : e.operands) numbers.push_back(numbers_of(o, random));
   }
 
-  bool differentiable(std::size_t i) const { return !example.operands[i].flags && example.operands[i].below == 0; }
+  bool differentiable(std::size_t i) const { return is_differentiated(example.operands[i]); }
   std::vector<Tensor> inputs(const std::vector<std::vector<double>>& at) const {
     std::vector<Tensor> out;
-    for (std::size_t i = 0; i < at.size(); ++i) {
-      const Operand& o = example.operands[i];
-      if (o.number) {
-        out.push_back(weak_number(at[i][0], false));
-        continue;
-      }
-      Tensor t = world.tensor(o.shape, at[i], o.flags ? DType::u8 : o.below != 0 ? DType::i64 : DType::f64);
-      if (!o.order.empty()) t = applied(world.rt, OperatorId::permute, {t}, with({list(o.order)}));
-      out.push_back(std::move(t));
-    }
+    for (std::size_t i = 0; i < at.size(); ++i) out.push_back(tensor_of(world, example.operands[i], at[i]));
     return out;
   }
   Tensor value(const std::vector<std::vector<double>>& at) const { return applied(world.rt, example.op, inputs(at), attributes); }

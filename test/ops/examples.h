@@ -32,6 +32,29 @@ inline Operand flags(Shape shape) {
   return o;
 }
 
+// Its elements, one behind the other.
+inline std::vector<double> numbers_of(const Operand& o, std::mt19937_64& random) {
+  if (o.number) return {*o.number};
+  std::vector<double> numbers = numbers_between(random, o.shape.elements(), o.low, o.high);
+  if (o.flags)
+    for (double& d : numbers) d = d < 1 ? 0 : 1;
+  if (o.below != 0)
+    for (double& d : numbers) d = static_cast<double>(random() % static_cast<std::uint64_t>(o.below));
+  if (o.diagonal != 0) {
+    const std::int64_t n = o.shape[o.shape.rank() - 1];
+    for (std::size_t k = 0; k < numbers.size(); ++k)
+      if (static_cast<std::int64_t>(k) % (n * n) % (n + 1) == 0) numbers[k] += o.diagonal;
+  }
+  return numbers;
+}
+inline bool is_differentiated(const Operand& o) { return !o.flags && o.below == 0; }
+// What the operator is given for these elements: a number, or a tensor, of `floating` if it is differentiated.
+inline Tensor tensor_of(World& world, const Operand& o, const std::vector<double>& numbers, DType floating = DType::f64) {
+  if (o.number) return weak_number(numbers[0], false);
+  Tensor t = world.tensor(o.shape, numbers, o.flags ? DType::u8 : o.below != 0 ? DType::i64 : floating);
+  return o.order.empty() ? t : applied(world.rt, OperatorId::permute, {t}, with({list(o.order)}));
+}
+
 struct Example {
   OperatorId op;
   std::vector<Operand> operands;

@@ -26,12 +26,12 @@ template <class T> constexpr Compute kCompute = std::is_same_v<T, float> ? Compu
 class Rows {
 public:
   explicit Rows(const View& v) : v_(v), direct_(v.dtype != DType::bf16 && is_floating(v.dtype) && v_.channel_stride == 1) {
-    std::int64_t expected = 0; // of the axis in front of those that were looked at
+    std::int64_t rows = 1; // of the axes that were looked at; along stretched ones all are the same
     const auto look_at = [&](std::int64_t size, std::int64_t stride) {
       if (size == 1) return;
-      if (expected == 0) expected = stride_ = stride;
-      joined_ = joined_ && stride == expected;
-      expected = stride * size;
+      if (rows == 1) stride_ = stride;
+      joined_ = joined_ && stride == stride_ * rows;
+      rows *= size;
     };
     for (std::size_t i = kMostSpatial; i-- > 0;) look_at(v_.sizes[i], v_.strides[i]);
     look_at(v_.batch, v_.batch_stride);
