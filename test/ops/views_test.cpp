@@ -77,8 +77,14 @@ Outcome parts(World& w, const Example& e, std::vector<Tensor> inputs, const Tens
   std::array<Tensor, kMostResults> cotangents;
   cotangents[0] = cotangent;
   std::vector<Tensor> made(inputs.size());
-  op.vjp(VjpCall{w.rt, op, inputs, {outputs.data(), results}, {cotangents.data(), results}, with(e.attributes),
-                 std::span<const bool>(wanted, inputs.size()), made});
+  op.vjp(VjpCall{w.rt,
+                 op,
+                 inputs,
+                 {outputs.data(), results},
+                 {cotangents.data(), results},
+                 with(e.attributes),
+                 std::span<const bool>(wanted, inputs.size()),
+                 made});
   Outcome outcome;
   for (const Tensor& t : made) outcome.numbers.push_back(t.empty() ? std::vector<double>() : w.rt.read_numbers(t));
   return outcome;
