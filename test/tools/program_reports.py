@@ -218,8 +218,18 @@ class ProgramReports(ToolTest):
             self.assertEqual(self.read("m.csv"), text.encode())
             self.assertEqual(self.read(EVENTS), text.encode())
         # Where there were none before, they begin with the run that asks for them.
-        self.vmrun("--metrics=n.csv", "--events=other", "--resume=s.capsule")
+        warned = self.vmrun("--metrics=n.csv", "--events=other", "--resume=s.capsule").errors
         self.assertEqual([row["#report"] for row in self.table("n.csv")], list(range(8, 25)))
+        for path in ("n.csv", "other/events.out.tfevents.cairn"):
+            self.assertIn(f"{path}: warning: the state that goes on has made 7 reports, of which this file has none; ", warned)
+
+    def test_a_file_that_lacks_reports_of_the_resumed_state_is_told_of(self):
+        self.vmrun("--steps=200", "--metrics=m.csv", "--save=s.capsule", "a.scm", code=75)
+        short = self.read("m.csv")
+        has = self.table()[-1]["#report"]
+        self.assertEqual(self.vmrun("--resume=s.capsule", "--metrics=m.csv", "--steps=200", "--save=s.capsule", code=75).errors.count("warning"), 0)
+        self.write("m.csv", short)
+        self.assertIn(f"of which this file has those up to number {int(has)}; ", self.vmrun("--resume=s.capsule", "--metrics=m.csv").errors)
 
     def test_a_run_that_was_killed_while_it_wrote_its_first_line_is_resumed(self):
         self.vmrun("--metrics=whole.csv", "a.scm")

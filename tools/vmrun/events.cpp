@@ -142,6 +142,7 @@ bool EventsFile::go_on(std::string_view content, std::uint64_t reports, std::str
   for (before = rest; !rest.empty(); before = rest) {
     const std::string_view data = next_record(rest);
     if (data.empty() || report_in(data) > reports) break;
+    last_ = report_in(data);
   }
   if (file_.cut(content.size() - before.size())) return true;
   error = file_.path() + ": error: cannot be cut back: " + std::strerror(errno) + "\n";

@@ -119,6 +119,7 @@ bool MetricsFile::go_on(std::string_view content, std::uint64_t reports, std::st
     std::uint64_t number = 0;
     const char* const begin = content.data() + end;
     if (std::from_chars(begin, content.data() + next, number).ec != std::errc() || number > reports) break;
+    last_ = number;
     if (on_earlier) on_earlier(report_of(content.substr(end, next - end)));
     end = next + 1;
   }

@@ -69,6 +69,8 @@ public:
   // All of them are in the file, and on the disk. False with what is wrong in `fault`.
   bool settle();
   const std::string& fault() const { return fault_; }
+  // The last report that was there when the file was opened to go on in it; 0: there was none.
+  std::uint64_t last() const { return last_; }
 
 protected:
   virtual void begin() = 0;                                                                    // nothing is there
@@ -77,6 +79,7 @@ protected:
   bool failed(std::string message);
   bool append(std::string_view bytes);
   GrowingFile file_;
+  std::uint64_t last_ = 0;
 
 private:
   static constexpr std::size_t kMostWaiting = 10'000;

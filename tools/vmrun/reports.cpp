@@ -14,6 +14,10 @@ bool Reports::open(const RunOptions& options, const cairn_vm& vm, std::function<
   auto open_one = [&](ReportFile& file, const std::string& path) {
     if (!file.open(path, resumed, reports, error)) return false;
     files_.push_back({&file});
+    if (resumed && file.last() < reports)
+      warn_(path + ": warning: the state that goes on has made " + std::to_string(reports) + " reports, of which this file has " +
+            (file.last() == 0 ? "none" : "those up to number " + std::to_string(file.last())) +
+            "; the others are not in it: give the file that the run began\n");
     return true;
   };
   return (options.metrics.empty() || open_one(metrics_, options.metrics)) &&
