@@ -74,6 +74,9 @@
          (parts (if wide (map %bdf-numbers words) words))
          (notes (if wide "BDF Annotations" "EDF Annotations"))
          (labels (text 0 16)))
+    (if (if (member (%edf-text (list-tail head 192) 5) '("EDF+D" "BDF+D")) (> (car (size rows)) 1) #f)
+        (%read-edf path (string-append "there are gaps between its records, which would be lost; read one at a time, (read-edf path "
+                                       (number->string from) " 1)")))
     (if (if (> duration 0) (< (/ 1e8 duration) +inf.0) (= duration 0)) ; fields have eight digits: rates are finite
         #t
         (%read-edf path "the duration of its records is none; its byte and its number are" 244 duration))

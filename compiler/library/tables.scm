@@ -24,8 +24,15 @@
         (error (format "write-table: ~a names for ~a columns:" (length names) (length columns)) names))
     (if (pair? (filter %number-field? names))
         (error "write-table: a line of names with a number among them would be read back as a row; write it in letters, such as \"x1\":" names))
+    (if (null? names)
+        (if (pair? (filter %name-field? (map car (filter pair? columns))))
+            (error "write-table: without names a first row with a text in it would be read back as names; give each column a name")))
     (let ((lines (apply map (lambda fields (string-join fields ",")) columns)))
       (write-text path (string-join (append (if (null? names) '() (list (string-join (map (lambda (name) (%quoted-field name)) names) ","))) lines '("")) "\n")))))
+
+; Whether a field as it is written, where texts are quoted, makes a line of names of its row.
+(define (%name-field? field)
+  (if (> (string-length field) 2) (if (char=? (string-ref field 0) #\") (not (%number-field? (substring field 1 (- (string-length field) 1)))) #f) #f))
 
 ; Whether read-table takes a name for a number.
 (define (%number-field? name)

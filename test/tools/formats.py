@@ -376,6 +376,10 @@ class Recordings(Formats):
             self.assertAlmostEqual(got, (x + .5) / 8388607.5, places=6)
         self.assertEqual(ours["annotations"], [[.5, .25, "blink"]])
         self.assertEqual(json.loads(self.value('(display (json->string (read-edf "x.bdf" 1 1)))'))["signals"][0]["samples"], [65536, -65537, 255, 4660])
+        gaps = header.replace(b"24BIT", b"BDF+D")
+        self.write("x.bdf", gaps + records)
+        self.refused('(read-edf "x.bdf")', r"there are gaps between its records, which would be lost; read one at a time, \(read-edf path 0 1\)")
+        self.assertEqual(json.loads(self.value('(display (json->string (read-edf "x.bdf" 1 1)))'))["signals"][0]["samples"], [65536, -65537, 255, 4660])
         self.write("x.bdf", header + records[:-1])
         self.refused('(read-edf "x.bdf")', "does not fit")
 
