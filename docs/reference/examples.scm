@@ -297,6 +297,7 @@
 (call-with-error-handler (lambda (message irritants) (cons message irritants)) (lambda () (error "no luck" 7 'today)))
 
 ;;; Files
+;;;; A program reads and writes beneath the current folder and where `--read` and `--write` say, into folders that are there. [Files](../language.md#11-files) has what all of this has in common.
 ; write-text, read-text, file-size
 (write-text "greeting.txt" "hello")
 (list (read-text "greeting.txt") (file-size "greeting.txt"))
@@ -374,6 +375,11 @@
 ; read-cifar
 (write-text "t.bin" (list->string (map integer->char (cons 7 (build-list 3072 (lambda (i) 65))))))
 (map size (let ((both (read-cifar "t.bin"))) (list (car both) (cdr both))))
+; cifar-images
+(define (byte i) (integer->char (remainder i 100)))
+(write-text "t.bin" (list->string (build-list 6146 byte)))
+(define both (cifar-images (read-rows (cifar-array "t.bin") 0 2)))
+(map size (list (car both) (cdr both)))
 ; read-edf
 (define (column width . l) (apply string-append (map (lambda (s) (string-append s (make-string (- width (string-length s)) #\space))) l)))
 (write-text "a.edf"
@@ -631,8 +637,6 @@
 (cholesky (list->tensor '((4 0) (0 9))))
 ; triangular-solve
 (triangular-solve (list->tensor '((2 0) (1 1))) (list->tensor '((2) (3))))
-; orthogonal
-(let ((q (orthogonal 3 3 'f64))) (< (max-value (abs (- (matmul q (transpose q)) (eye 3)))) 1e-9))
 
 ;;; Tensors: images
 ; convolve
@@ -670,7 +674,8 @@
 ; rms-normalization
 (rms-normalization (list->tensor '((3 4))) (ones '(2)))
 
-;;; Data sets
+;;; Batches
+;;;; A loader is a value, and its batch number `n` a function of the two; what a source may be, a tensor, an array in a file, a pair of a number and a procedure, a subset or a list of these, is told in [Batches](../network.md#batches).
 ; loader, loader-batch, loader-batches
 (define l (loader (arange 10) 4 7))
 (list (loader-batches l) (size (loader-batch l 0)))
@@ -692,13 +697,9 @@
 (normalize-channels (ones '(1 1 2)) '(.5) '(.5))
 ; channels-first, channels-last
 (list (size (channels-first (ones '(8 6 3)))) (size (channels-last (ones '(3 8 6)))))
-; cifar-images
-(define (byte i) (integer->char (remainder i 100)))
-(write-text "t.bin" (list->string (build-list 6146 byte)))
-(define both (cifar-images (read-rows (cifar-array "t.bin") 0 2)))
-(map size (list (car both) (cdr both)))
 
 ;;; Parameters
+;;;; Parameters are plain structures of pairs, vectors, dictionaries, numbers and tensors; every number in them is a parameter. [Parameters](../network.md#parameters) has more. Initialisers take a type and a residence behind their operands.
 ; parameters-map, parameters-map2, parameters-fold
 (list (parameters-map (lambda (x) (* 2 x)) '(1. (2. . 3.))) (parameters-map2 + '(1 2) '(10 20)) (parameters-fold + 0 '(1 (2 3))))
 ; parameters-norm
@@ -718,8 +719,11 @@
 (list (size (glorot-convolution '(8 3 5 5))) (size (he-convolution '(8 3 5 5))))
 ; truncated-normal
 (< (max-value (abs (truncated-normal '(100) 0 1))) 2.001)
+; orthogonal
+(let ((q (orthogonal 3 3 'f64))) (< (max-value (abs (- (matmul q (transpose q)) (eye 3)))) 1e-9))
 
 ;;; Layers
+;;;; `(new-NAME sizes ...)` draws parameters for the layer `NAME`, and `(NAME p x)` applies it to `x`. A state of `0` stands for zeros. [Layers](../network.md#layers) has more.
 ; new-linear, linear
 (size (linear (new-linear 3 5) (ones '(2 3))))
 ; new-perceptron, perceptron
@@ -765,6 +769,7 @@
 (list (size (car (transformer-step 2 p (ones '(1 1 4)) (cadr first-step)))) (map size (cadr (attention-step 2 (cadr p) (ones '(1 3 4)) '()))))
 
 ;;; Layers as values
+;;;; Such a layer knows its parameters and how it is applied. [Layers as values](../network.md#layers-as-values) has a network made of them, and how it is saved.
 ; layer-parameters, layer-statistics
 (define network (in-sequence (linear-layer 2 3) (batch-norm-layer 3)))
 (list (parameters-count (layer-parameters network)) (layer-statistics network))
@@ -795,6 +800,7 @@
 (layer-test (concatenated-layers 0 (in-sequence) (function-layer -)) '(() ()) '(() ()) (list->tensor '(1 2)))
 
 ;;; Losses and metrics
+;;;; Of metrics, `logits` is a matrix with a row for each example and a column for each class, `classes` the vector of the right classes. [Losses and metrics](../network.md#losses-and-metrics) has loops of training.
 ; mean-squared-error
 (mean-squared-error (list->tensor '(1 2)) (list->tensor '(1 4)))
 ; cross-entropy-loss
@@ -823,6 +829,7 @@
 (batched-gradient (lambda (p batch) (* p batch)) 2. '(1 3))
 
 ;;; Optimisers
+;;;; Each gives a rule for `*j-update` and its kin, a procedure of a leaf, its gradient and its state. The first state is `0`, whatever the structure of the parameters. [Optimisers](../network.md#optimisers) has rates that change, clipping by the norm of all, and how a state is saved.
 ; sgd
 ((sgd .1) 1. 5. 0)
 ; momentum, nesterov
@@ -855,7 +862,8 @@
 ; step-rate, cosine-rate, warm-up
 (list ((step-rate .1 .5 10) 25) ((cosine-rate .1 100) 50) ((cosine-rate .1 100 .01) 100) ((warm-up 10 (cosine-rate .1 100)) 4))
 
-;;; Pictures
+;;; Plots
+;;;; `labels` is an association list of any of `(title text)`, `(x text)`, `(y text)`, `(width 640)`, `(height 400)`, and of lines and points also `(log-x #t)`, `(log-y #t)` and `(points names)`. [Options and plots](../network.md#options-and-plots) says what a series may be.
 ; plot-lines, plot-scatter
 (plot-lines "a.svg" '((title "Squares") (x "n")) (cons "squares" '(0 1 4 9)) (cons "cubes" '(0 1 8 27)))
 (> (file-size "a.svg") 1000)
