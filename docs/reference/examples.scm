@@ -202,6 +202,7 @@
 (build-list 4 (lambda (i) (* i i)))
 
 ;;; Dictionaries
+;;;; A dictionary maps numbers, characters, strings and symbols to values. Nothing changes one; what adds or removes a key gives a new one. [Dictionaries](../language.md#4-procedures) are, to derivatives and as parameters, structures of their values in ascending order of keys.
 ; dict, list->dict
 (map dict->list (list (dict 'a 1 'b 2) (list->dict '((x . 1)))))
 ; dict-ref, dict-has?
@@ -392,6 +393,7 @@
 (load-parameters "p.safetensors" (list (zeros '(2)) 0.))
 
 ;;; Derivatives
+;;;; `f` is a procedure of one operand, `x`, which may be any structure; cotangents and gradients have the structure of `x`. [Derivatives](../language.md#5-derivatives) has rules of one's own, updates in place, and what the parts of a jacobian look like.
 ; *j: value and cotangent by reverse mode, from a tape of the whole run
 (*j (lambda (x) (* x x x)) 2 1)
 ; j*: value and tangent by forward mode
@@ -423,6 +425,7 @@
 (with-memory "64MiB" (lambda () (cdr (checkpoint-*j exp 0. 1))))
 
 ;;; Steps and capsules
+;;;; A capsule is a run that was stopped, a value like any other. [Interruption](../language.md#6-interruption) says what counts as a step and as work, [Schedules](../language.md#7-schedules) what a schedule is.
 ; primops
 (> (primops (lambda (n) (iota n)) 100) 0)
 ; interrupt, resume
@@ -433,6 +436,7 @@
 (let ((z (interrupt count 1000 50))) (list (capsule? z) (capsule-steps z) (capsule-finished? z)))
 
 ;;; Tensors: made, taken apart
+;;;; Elements are f32 unless another type is named; types are `u8 i8 i16 i32 i64 f32 f64 bf16`. [Tensors](../language.md#10-tensors) has what holds of all of them.
 ; list->tensor
 (list->tensor '((1 2) (3 4)))
 (list->tensor '(1 2) 'i64)
@@ -525,6 +529,7 @@
 (scatter-add (zeros '(3)) (list->tensor '(0 2 0) 'i64) (list->tensor '(1 2 3)) 0)
 
 ;;; Tensors: element by element
+;;;; Types are promoted as in NumPy, and a number of the program takes the type of the tensor. Comparisons give tensors of 0 and 1, of type u8. [Tensors](../language.md#10-tensors) has more.
 ; square
 (square (list->tensor '(1 -2)))
 ; where
