@@ -393,7 +393,7 @@
 (load-parameters "p.safetensors" (list (zeros '(2)) 0.))
 
 ;;; Derivatives
-;;;; `f` is a procedure of one operand, `x`, which may be any structure; cotangents and gradients have the structure of `x`. [Derivatives](../language.md#5-derivatives) has rules of one's own, updates in place, and what the parts of a jacobian look like.
+;;;; `f` is a procedure of one operand, `x`, which may be any structure; its cotangent, and a gradient, has that structure too. [Derivatives](../language.md#5-derivatives) has rules of one's own, updates in place, and what the parts of a jacobian look like.
 ; *j: value and cotangent by reverse mode, from a tape of the whole run
 (*j (lambda (x) (* x x x)) 2 1)
 ; j*: value and tangent by forward mode
