@@ -1,9 +1,12 @@
-; A small GPT made of the library's blocks: it learns a rule by which tokens follow each other.
+; A small GPT made of the library's blocks, of sizes given as arguments: it learns a rule by which tokens follow each other.
 ;
 ;     vmrun samples/gpt.scm WIDTH BLOCKS STEPS
 ;
-; prints how many numbers its parameters are and the losses before the first and the last step of training. With 16 blocks
-; --checkpoint=bisection makes the same numbers in half the memory of --checkpoint=tape.
+; prints how many numbers its parameters are and the losses before the first and the last step of training.
+;
+;     vmrun --memory=2MiB samples/gpt.scm 16 16 2
+;
+; makes the same numbers as without --memory where a tape (--checkpoint=tape) does not fit.
 (import network)
 
 (define tokens 16)

@@ -1,4 +1,4 @@
-; A classifier on the first day: two spirals, a perceptron of the library, Adam inside the sweep of checkpoint-*j-update!.
+; The smallest training: two spirals, a perceptron of the library, Adam inside the sweep of checkpoint-*j-update!.
 ;
 ;     vmrun samples/spirals.scm 400
 ;

@@ -98,6 +98,11 @@
 ; The element of a list of optional arguments that may hold just one.
 (define (%only name l)
   (if (null? (cdr l)) (car l) (error (string-append name ": too many arguments"))))
+; Optional arguments, and for those that are left out at the end what stands in `all`.
+(define (%optional name l all)
+  (cond ((null? l) all)
+        ((null? all) (error (string-append name ": too many arguments")))
+        (else (cons (car l) (%optional name (cdr l) (cdr all))))))
 
 (define (zero? x) (zero? x))
 (define (positive? x) (positive? x))

@@ -100,7 +100,7 @@
         (cons loss 0)
         (cons (car record) (+ (cdr record) 1)))))
 
-; The pair of value and gradient of the mean of (f p batch) over a list of batches, of which only one is in memory at a time.
+; The pair of value and gradient of the mean of (f p batch) over a list of batches, whose runs are on tape one at a time.
 (define (batched-gradient f p batches)
   (let ((n (length batches)))
     (define (one batch) (checkpoint-*j (lambda (p) (f p batch)) p (/ 1 n)))

@@ -70,7 +70,7 @@
          (steps (+ steps 1))
          (rate (/ rate (- 1 (expt beta1 steps))))
          (root (sqrt (- 1 (expt beta2 steps)))))
-    (if (if (%in-one-pass? leaf) (if (%in-one-pass? cotangent) (<= 1e-16 epsilon 1) #f) #f)
+    (if (if (%in-one-pass? leaf) (if (%in-one-pass? cotangent) (if (number? epsilon) (<= 1e-16 epsilon 1) #f) #f) #f)
         ; The operator's own epsilon is 1e-8: rate and divisor are scaled until the other one is that.
         (let* ((scale (/ 1e-8 epsilon))
                ((list leaf mean squares)
@@ -92,21 +92,25 @@
       (let ((distance (- cotangent mean)))
         (cons (- (if (eqv? kept 1) leaf (* kept leaf)) (* rate (sign (+ mean (* .1 distance))))) (+ mean (* .01 distance)))))))
 
+(define (%check-most what most)
+  (if (not (if (number? most) (>= most 0) #f)) (error (string-append what " is a number that is not negative, got") most)))
+
 ; A rule whose cotangents are first limited to [-most, most]. (The norm of the whole gradient does not exist while rules run.)
 (define (clip-by-value most rule)
-  (if (not (if (number? most) (>= most 0) #f)) (error "clip-by-value: the largest value is a number that is not negative, got" most))
+  (%check-most "clip-by-value: the largest value" most)
   (let ((rule (%rule "clip-by-value" rule)))
     (lambda (leaf cotangent state) (rule leaf (max (- most) (min most cotangent)) state))))
 
 ; A rule whose cotangents are first scaled so that the norm of each leaf's is at most this.
 (define (clip-by-leaf-norm most rule)
+  (%check-most "clip-by-leaf-norm: the largest norm" most)
   (let ((rule (%rule "clip-by-leaf-norm" rule)))
     (lambda (leaf cotangent state)
       (rule leaf (clip-by-norm most cotangent) state))))
 
 ; A gradient of any structure, scaled so that its norm is at most this.
 (define (clip-by-norm most gradient)
-  (if (not (if (number? most) (>= most 0) #f)) (error "clip-by-norm: the largest norm is a number that is not negative, got" most))
+  (%check-most "clip-by-norm: the largest norm" most)
   (let ((norm (parameters-norm gradient)))
     (if (> norm most) (%scaled-by-ratio most norm gradient) gradient)))
 ; A ratio that f32 has no normal number for is applied in two parts.

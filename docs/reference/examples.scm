@@ -202,6 +202,7 @@
 (build-list 4 (lambda (i) (* i i)))
 
 ;;; Dictionaries
+;;;; A dictionary maps numbers, characters, strings and symbols to values. Nothing changes one; what adds or removes a key gives a new one. [Dictionaries](../language.md#4-procedures) are, to derivatives and as parameters, structures of their values in ascending order of keys.
 ; dict, list->dict
 (map dict->list (list (dict 'a 1 'b 2) (list->dict '((x . 1)))))
 ; dict-ref, dict-has?
@@ -297,6 +298,7 @@
 (call-with-error-handler (lambda (message irritants) (cons message irritants)) (lambda () (error "no luck" 7 'today)))
 
 ;;; Files
+;;;; A program reads and writes beneath the current folder and where `--read` and `--write` say, into folders that are there. [Files](../language.md#11-files) has what all of this has in common.
 ; write-text, read-text, file-size
 (write-text "greeting.txt" "hello")
 (list (read-text "greeting.txt") (file-size "greeting.txt"))
@@ -374,6 +376,11 @@
 ; read-cifar
 (write-text "t.bin" (list->string (map integer->char (cons 7 (build-list 3072 (lambda (i) 65))))))
 (map size (let ((both (read-cifar "t.bin"))) (list (car both) (cdr both))))
+; cifar-images
+(define (byte i) (integer->char (remainder i 100)))
+(write-text "t.bin" (list->string (build-list 6146 byte)))
+(define both (cifar-images (read-rows (cifar-array "t.bin") 0 2)))
+(map size (list (car both) (cdr both)))
 ; read-edf
 (define (column width . l) (apply string-append (map (lambda (s) (string-append s (make-string (- width (string-length s)) #\space))) l)))
 (write-text "a.edf"
@@ -386,6 +393,7 @@
 (load-parameters "p.safetensors" (list (zeros '(2)) 0.))
 
 ;;; Derivatives
+;;;; `f` is a procedure of one operand, `x`, which may be any structure; its cotangent, and a gradient, has that structure too. [Derivatives](../language.md#5-derivatives) has rules of one's own, updates in place, and what the parts of a jacobian look like.
 ; *j: value and cotangent by reverse mode, from a tape of the whole run
 (*j (lambda (x) (* x x x)) 2 1)
 ; j*: value and tangent by forward mode
@@ -417,6 +425,7 @@
 (with-memory "64MiB" (lambda () (cdr (checkpoint-*j exp 0. 1))))
 
 ;;; Steps and capsules
+;;;; A capsule is a run that was stopped, a value like any other. [Interruption](../language.md#6-interruption) says what counts as a step and as work, [Schedules](../language.md#7-schedules) what a schedule is.
 ; primops
 (> (primops (lambda (n) (iota n)) 100) 0)
 ; interrupt, resume
@@ -427,6 +436,7 @@
 (let ((z (interrupt count 1000 50))) (list (capsule? z) (capsule-steps z) (capsule-finished? z)))
 
 ;;; Tensors: made, taken apart
+;;;; Elements are f32 unless another type is named; types are `u8 i8 i16 i32 i64 f32 f64 bf16`. [Tensors](../language.md#10-tensors) has what holds of all of them.
 ; list->tensor
 (list->tensor '((1 2) (3 4)))
 (list->tensor '(1 2) 'i64)
@@ -519,6 +529,7 @@
 (scatter-add (zeros '(3)) (list->tensor '(0 2 0) 'i64) (list->tensor '(1 2 3)) 0)
 
 ;;; Tensors: element by element
+;;;; Types are promoted as in NumPy, and a number of the program takes the type of the tensor. Comparisons give tensors of 0 and 1, of type u8. [Tensors](../language.md#10-tensors) has more.
 ; square
 (square (list->tensor '(1 -2)))
 ; where
@@ -631,8 +642,6 @@
 (cholesky (list->tensor '((4 0) (0 9))))
 ; triangular-solve
 (triangular-solve (list->tensor '((2 0) (1 1))) (list->tensor '((2) (3))))
-; orthogonal
-(let ((q (orthogonal 3 3 'f64))) (< (max-value (abs (- (matmul q (transpose q)) (eye 3)))) 1e-9))
 
 ;;; Tensors: images
 ; convolve
@@ -670,7 +679,8 @@
 ; rms-normalization
 (rms-normalization (list->tensor '((3 4))) (ones '(2)))
 
-;;; Data sets
+;;; Batches
+;;;; A loader is a value, and its batch number `n` a function of the two; what a source may be, a tensor, an array in a file, a pair of a number and a procedure, a subset or a list of these, is told in [Batches](../network.md#batches).
 ; loader, loader-batch, loader-batches
 (define l (loader (arange 10) 4 7))
 (list (loader-batches l) (size (loader-batch l 0)))
@@ -692,13 +702,9 @@
 (normalize-channels (ones '(1 1 2)) '(.5) '(.5))
 ; channels-first, channels-last
 (list (size (channels-first (ones '(8 6 3)))) (size (channels-last (ones '(3 8 6)))))
-; cifar-images
-(define (byte i) (integer->char (remainder i 100)))
-(write-text "t.bin" (list->string (build-list 6146 byte)))
-(define both (cifar-images (read-rows (cifar-array "t.bin") 0 2)))
-(map size (list (car both) (cdr both)))
 
 ;;; Parameters
+;;;; Parameters are plain structures of pairs, vectors, dictionaries, numbers and tensors; every number in them is a parameter. [Parameters](../network.md#parameters) has more. Initialisers take a type and a residence behind their operands.
 ; parameters-map, parameters-map2, parameters-fold
 (list (parameters-map (lambda (x) (* 2 x)) '(1. (2. . 3.))) (parameters-map2 + '(1 2) '(10 20)) (parameters-fold + 0 '(1 (2 3))))
 ; parameters-norm
@@ -718,8 +724,11 @@
 (list (size (glorot-convolution '(8 3 5 5))) (size (he-convolution '(8 3 5 5))))
 ; truncated-normal
 (< (max-value (abs (truncated-normal '(100) 0 1))) 2.001)
+; orthogonal
+(let ((q (orthogonal 3 3 'f64))) (< (max-value (abs (- (matmul q (transpose q)) (eye 3)))) 1e-9))
 
 ;;; Layers
+;;;; `(new-NAME sizes ...)` draws parameters for the layer `NAME`, and `(NAME p x)` applies it to `x`. A state of `0` stands for zeros. [Layers](../network.md#layers) has more.
 ; new-linear, linear
 (size (linear (new-linear 3 5) (ones '(2 3))))
 ; new-perceptron, perceptron
@@ -765,6 +774,7 @@
 (list (size (car (transformer-step 2 p (ones '(1 1 4)) (cadr first-step)))) (map size (cadr (attention-step 2 (cadr p) (ones '(1 3 4)) '()))))
 
 ;;; Layers as values
+;;;; Such a layer knows its parameters and how it is applied. [Layers as values](../network.md#layers-as-values) has a network made of them, and how it is saved.
 ; layer-parameters, layer-statistics
 (define network (in-sequence (linear-layer 2 3) (batch-norm-layer 3)))
 (list (parameters-count (layer-parameters network)) (layer-statistics network))
@@ -795,6 +805,7 @@
 (layer-test (concatenated-layers 0 (in-sequence) (function-layer -)) '(() ()) '(() ()) (list->tensor '(1 2)))
 
 ;;; Losses and metrics
+;;;; Of metrics, `logits` is a matrix with a row for each example and a column for each class, `classes` the vector of the right classes. [Losses and metrics](../network.md#losses-and-metrics) has loops of training.
 ; mean-squared-error
 (mean-squared-error (list->tensor '(1 2)) (list->tensor '(1 4)))
 ; cross-entropy-loss
@@ -823,6 +834,7 @@
 (batched-gradient (lambda (p batch) (* p batch)) 2. '(1 3))
 
 ;;; Optimisers
+;;;; Each gives a rule for `*j-update` and its kin, a procedure of a leaf, its gradient and its state. The first state is `0`, whatever the structure of the parameters. [Optimisers](../network.md#optimisers) has rates that change, clipping by the norm of all, and how a state is saved.
 ; sgd
 ((sgd .1) 1. 5. 0)
 ; momentum, nesterov
@@ -855,7 +867,8 @@
 ; step-rate, cosine-rate, warm-up
 (list ((step-rate .1 .5 10) 25) ((cosine-rate .1 100) 50) ((cosine-rate .1 100 .01) 100) ((warm-up 10 (cosine-rate .1 100)) 4))
 
-;;; Pictures
+;;; Plots
+;;;; `labels` is an association list of any of `(title text)`, `(x text)`, `(y text)`, `(width 640)`, `(height 400)`, and of lines and points also `(log-x #t)`, `(log-y #t)` and `(points names)`. [Options and plots](../network.md#options-and-plots) says what a series may be.
 ; plot-lines, plot-scatter
 (plot-lines "a.svg" '((title "Squares") (x "n")) (cons "squares" '(0 1 4 9)) (cons "cubes" '(0 1 8 27)))
 (> (file-size "a.svg") 1000)

@@ -25,6 +25,7 @@ using cairn::ops::math::describe;
 using cairn::ops::math::describe_gradient;
 using cairn::ops::math::Headroom;
 using cairn::ops::math::layout_of;
+using cairn::ops::math::next_block;
 using cairn::ops::math::PlainWeights;
 using cairn::ops::math::WeightOrder;
 using dnnl::memory;
@@ -205,9 +206,9 @@ int cairn_math_arrange(const cairn_math_convolution* call, int64_t begin, int64_
       return 0;
     }
     memory::dims sizes = layout_of(p->plain_weights).sizes, offsets(sizes.size());
-    const int64_t block = block_of_first_axis(p->weights); // whole ones, each by whom it begins with
-    offsets[0] = std::min((begin + block - 1) / block * block, sizes[0]);
-    sizes[0] = std::min((end + block - 1) / block * block, sizes[0]) - offsets[0];
+    const int64_t block = block_of_first_axis(p->weights);
+    offsets[0] = std::min(next_block(begin, block), sizes[0]);
+    sizes[0] = std::min(next_block(end, block), sizes[0]) - offsets[0];
     if (sizes[0] == 0) return 0;
     memory plain(p->plain_weights.submemory_desc(sizes, offsets), engine(), call->weights_data);
     memory arranged(p->weights.submemory_desc(sizes, offsets), engine(), call->arranged);

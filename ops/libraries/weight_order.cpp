@@ -48,7 +48,7 @@ std::optional<WeightOrder> WeightOrder::of(const dnnl::memory::desc& weights, in
 void WeightOrder::arrange(const PlainWeights& from, std::int64_t begin, std::int64_t end, float* to) const {
   const std::int64_t taps = from.taps, of_small = from.large * taps, of_block = large_.block * taps;
   const std::int64_t first_tap = turned_ ? (taps - 1) * tap_stride_ : 0, step = turned_ ? -tap_stride_ : tap_stride_;
-  for (std::int64_t first = (begin + small_.block - 1) / small_.block * small_.block; first < end; first += small_.block)
+  for (std::int64_t first = next_block(begin, small_.block); first < end; first += small_.block)
     for (std::int64_t l = 0; l < from.large; l += large_.block) {
       const float* const plain = from.data + first * of_small + l * taps;
       float* const block = to + small_.at(first) + large_.at(l);

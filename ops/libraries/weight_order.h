@@ -16,6 +16,10 @@ struct PlainWeights {
   std::int64_t large, taps;
 };
 
+// The first channel from `at` on with which a block begins. Whoever is given a part of the channels arranges the blocks that
+// begin in it.
+constexpr std::int64_t next_block(std::int64_t at, std::int64_t block) { return (at + block - 1) / block * block; }
+
 class WeightOrder {
 public:
   // For a description of [small, large, kernel...], or of [large, small, kernel...] with windows turned by half a circle. Nothing

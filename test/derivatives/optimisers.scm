@@ -39,6 +39,15 @@
 (show (let ((n (parameters-norm (list 1. +nan.0)))) (= n n)))                       ; expect: #f
 (show (clip-by-norm 2 (list 3. (list->tensor '(4)))))                               ; expect: (1.2000000000000002 #<tensor f32 (1) [1.6]>)
 (show (clip-by-norm 5 (list 3. 'a 4.)))                                             ; expect: (3.0 a 4.0)
+; Norms that f32 has no number for, and ratios that it has none for.
+(show (clip-by-norm 3e38 (list (fill '(4) 3e38))))                                  ; expect: (#<tensor f32 (4) [1.5e+38 1.5e+38 1.5e+38 1.5e+38]>)
+(show (clip-by-norm 3e38 (list (fill '(4) 1e38) 1.)))                               ; expect: (#<tensor f32 (4) [1e+38 1e+38 1e+38 1e+38]> 1.0)
+(show (clip-by-norm 1 (list (fill '(4) 3e38))))                                     ; expect: (#<tensor f32 (4) [0.5 0.5 0.5 0.5]>)
+(show (clip-by-norm 1 (list (fill '(4) 3e38 'bf16))))                               ; expect: (#<tensor bf16 (4) [0.5 0.5 0.5 0.5]>)
+(show (clip-by-norm 3e38 (list 1e308 (fill '(3) 1e308 'f64) 'a)))                   ; expect: (0.0 #<tensor f64 (3) [0.0 0.0 0.0]> a)
+(show (clip-by-norm 0 (list 3. (fill '(2) 4.))))                                    ; expect: (0.0 #<tensor f32 (2) [0.0 0.0]>)
+(show (clip-by-norm +inf.0 (list 3. (fill '(2) 3e38))))                             ; expect: (3.0 #<tensor f32 (2) [3e+38 3e+38]>)
+(show ((clip-by-leaf-norm 1 (sgd 1)) (zeros '(4)) (fill '(4) 3e38) 0))              ; expect: (#<tensor f32 (4) [-0.5 -0.5 -0.5 -0.5]> . 0)
 (show (gradient parameters-norm (list 0. (list->tensor '(4 0) 'f64))))              ; expect: (0.0 #<tensor f64 (2) [1.0 0.0]>)
 ; Rules on gradients that are there already, clipped by the norm of the whole as torch.nn.utils.clip_grad_norm_ does to a norm of 3.
 (define (norm-of p) (sqrt (parameters-fold (lambda (sum leaf) (+ sum (sumall (square leaf)))) 0 p)))
@@ -94,6 +103,47 @@
 ; expect: "clip-by-leaf-norm: expected a rule, such as (sgd .1), got"
 (show (said (lambda () (warm-up 10 .1))))
 ; expect: "warm-up: expected a procedure from the number of a step to a rate, such as (cosine-rate .1 400) or (lambda (step) .1), got"
+; Every setting is looked at where the rule is made, and the message says which it is.
+(for-each (lambda (make) (show (call-with-error-handler cons make)))
+          (list (lambda () (momentum .1 'x)) (lambda () (nesterov .1 "x")) (lambda () (rmsprop .1 '())) (lambda () (lion .1 #t)) (lambda () (adamw .1 'x))
+                (lambda () (adam .1 'x)) (lambda () (adam .1 .9 'x)) (lambda () (adam .1 .9 .999 'x)) (lambda () (adamw .1 0 .9 .999 'x))
+                (lambda () (clip-by-value -1 (sgd .1))) (lambda () (clip-by-leaf-norm -1 (sgd .1))) (lambda () (clip-by-leaf-norm 'x (sgd .1)))
+                (lambda () (clip-by-norm +nan.0 '(1.))) (lambda () (clip-by-norm (ones '()) '(1.)))))
+; expect: ("momentum: expected a number as the decay, got" x)
+; expect: ("nesterov: expected a number as the decay, got" "x")
+; expect: ("rmsprop: expected a number as the decay, got" ())
+; expect: ("lion: expected a number as the decay, got" #t)
+; expect: ("adamw: expected a number as the decay, got" x)
+; expect: ("adam: expected a number as what the mean keeps, got" x)
+; expect: ("adam: expected a number as what the mean of squares keeps, got" x)
+; expect: ("adam: expected a number as epsilon, got" x)
+; expect: ("adamw: expected a number as epsilon, got" x)
+; expect: ("clip-by-value: the largest value is a number that is not negative, got" -1)
+; expect: ("clip-by-leaf-norm: the largest norm is a number that is not negative, got" -1)
+; expect: ("clip-by-leaf-norm: the largest norm is a number that is not negative, got" x)
+; expect: ("clip-by-norm: the largest norm is a number that is not negative, got" +nan.0)
+; expect: ("clip-by-norm: the largest norm is a number that is not negative, got" #<tensor f32 () 1.0>)
+(for-each (lambda (make) (show (said make)))
+          (list (lambda () (momentum .1 .9 0)) (lambda () (lion .1 0 0)) (lambda () (adam .1 .9 .999 1e-8 0)) (lambda () (adamw .1 0 .9 .999 1e-8 0))))
+; expect: "momentum: too many arguments"
+; expect: "lion: too many arguments"
+; expect: "adam: too many arguments"
+; expect: "adamw: too many arguments"
+;;; case a-tensor-as-rate
+; A rate, or a decay, that is a tensor is one for each element or for all, and training can be differentiated by it.
+(import network)
+(define p (list->tensor '(1. -2.) 'f64))
+(define (loss p) (sumall (* (list->tensor '(1 .5) 'f64) (square p))))
+(define (steps make rate)
+  (let loop ((p p) (state 0) (n 5))
+    (if (= n 0) p (let (((list value p state) (*j-update loss p 1 (make rate) state))) (loop p state (- n 1))))))
+(define (near? a b) (< (max-value (abs (- a b))) 1e-13)) ; operators that take numbers alone round in another order
+(for-each (lambda (make)
+            (assert (near? (steps make .1) (steps make (fill '() .1 'f64))))
+            (assert (near? (steps make (list->tensor '(.1 .2) 'f64)) (where (list->tensor '(1 0) 'u8) (steps make .1) (steps make .2))))
+            (assert (check-gradient (lambda (rate) (loss (steps make rate))) (fill '(2) .1 'f64))))
+          (list adam adamw (lambda (rate) (adam .1 .9 .999 (* .01 rate))) momentum))
+; expect any output
 ;;; case cosine-down-to-a-floor
 (define rate (cosine-rate 1. 10 .2))
 (write (map (lambda (step) (/ (round (* 1e6 (rate step))) 1e6)) '(0 5 10 20)))

@@ -5,6 +5,7 @@
 #include "test/fuzz/fuzzing.h"
 
 #include <filesystem>
+#include <string_view>
 #include <unistd.h>
 
 namespace fuzzing {
@@ -15,6 +16,7 @@ constexpr std::uint64_t kBudget = std::uint64_t{2} << 20, kMostSteps = 200'000, 
 constexpr const char* kName = "readers.scm";
 const std::string kPaths = "(define file (string-append (car (command-line)) \"/file\"))"
                            "(define other (string-append (car (command-line)) \"/other\"))\n";
+constexpr std::string_view kGiven = "; from ";
 
 cairn_module* module_of(const std::string& text) {
   void* bytes = nullptr;
@@ -36,10 +38,15 @@ void put(const std::string& path, std::span<const std::byte> bytes) {
 
 Bytes content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  promise(file.good(), "a case writes its file", path);
+  promise(file.good(), "a case has its file", path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
+}
+
+// The file of test/data that a case names.
+Bytes given(const std::string& text) {
+  return content(std::string(CAIRN_FUZZ_SEEDS) + "/../data/" + text.substr(kGiven.size(), text.find('\n') - kGiven.size()));
 }
 
 } // namespace
@@ -49,6 +56,7 @@ Readers::Readers() {
   for (const Case& of : cases_of("readers.scm")) {
     Reader& reader = readers_.emplace_back(Reader{of.title, module_of(kPaths + of.text), module_of(kPaths + of.title), {}});
     prepare(reader);
+    if (of.text.starts_with(kGiven)) put(file_, given(of.text));
     reader.sound = content(file_);
     std::string error;
     const cairn_status status = run(reader.reads, error);

@@ -1,5 +1,5 @@
 ; The readers of files that programs have, each with a sound file. Behind ;;; stands what is called with the damaged file; below it what
-; writes the sound one. `file` is its path, `other` that of a second file, which stays sound.
+; writes the sound one, or a line "; from" with the name of one in test/data. `file` is its path, `other` that of a second file, which stays sound.
 ; test/tools/corpus.py asks for a case of every reader.
 
 ;;; (read-npy file)
@@ -34,6 +34,12 @@
 (write-npz file (list (cons "a" (fill '(3) 1 'i32)) (cons "b" (fill '(20) 1))) #t)
 ;;; (read-image file)
 (write-png file (fill '(3 2) 7 'u8))
+;;; (read-image file)
+; from pictures/grey.jpg
+;;; (read-image file)
+; from pictures/progressive.jpg
+;;; (read-rows (picture-array (list file) 5 4) '(0))
+; from pictures/rgb.jpg
 ;;; (read-rows (picture-array (list file) 2 2) '(0))
 (write-png file (fill '(2 3 4) 7 'u8))
 ;;; (let ((t (read-bpe file other))) (detokenize t (tokenize t "ab abc's 12")))
@@ -71,5 +77,9 @@
   (string-append (field 8 "0") (field 80 "" "") (field 8 "" "" "512") (field 44 "") (field 8 "2" "0.5") (field 4 "1")
                  (field 16 "ECG") (field 80 "") (field 8 "mV") (field 8 "-1") (field 8 "1") (field 8 "-2048") (field 8 "2047") (field 80 "") (field 8 "3") (field 32 "")
                  "abcdefghijkl"))
+;;; (read-edf file)
+; from recordings/annotated.bdf
+;;; (read-edf file 1 1)
+; from recordings/annotated.bdf
 ;;; (read-rows (raw-array file 'u16-be 2) '(0 2))
 (write-text file "12345678")

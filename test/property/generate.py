@@ -21,6 +21,30 @@ RULED = """(define-derivative (ruled-sin x) (value (sin x)) (forward (y dx) (* d
   (reverse (y (list c d)) (list (cons (* c (sin b)) (- (* c a (cos b)) (* (vector-ref d 0) (sin b)))))))
 """
 
+# A sequence of four steps, the rows of x and of y, that comes in pieces of so many steps to what keeps a cache; its last two steps are the value. The
+# parameters are made of two tensors of two rows and three columns.
+STEPS = """(define (in-steps step pieces x y)
+  (let ((sequence (view (concat-tensors (list x y) 0) '(1 4 3))))
+    (let loop ((at 0) (pieces pieces) (cache '()) (done '()))
+      (if (null? pieces)
+          (index (concat-tensors (reverse done) 1) 0 '(2 4))
+          (let (((list new cache) (step (narrow-tensor sequence 1 at (car pieces)) cache)))
+            (loop (+ at (car pieces)) (cdr pieces) cache (cons new done)))))))
+(define (attending u w)
+  (list (list (matmul (transpose u) (concat-tensors (list w (sin u) (cos w)) 1)) (fill '(9) .1 'f64)) (list (matmul (transpose w) u) (mean u 0))))
+(define (attention-in-steps heads pieces u w x y)
+  (let ((p (attending u w))) (in-steps (lambda (x cache) (attention-step heads p x cache)) pieces x y)))
+(define (transformer-in-steps heads norms pieces u w x y)
+  (let ((p (list (list (mean w 0) (mean u 0)) (attending u w) (list (fill '(3) 1.1 'f64) (fill '(3) -.1 'f64))
+                 (list (list (transpose u) (mean w 1)) (list w (mean u 0))))))
+    (in-steps (lambda (x cache) (transformer-step heads p x cache norms)) pieces x y)))
+"""
+
+
+def used_by(text):
+    """The definitions above that generated text uses, or may use."""
+    return RULED + (STEPS if '-in-steps' in text else '')
+
 
 class Generator:
     def __init__(self, seed, smooth=False):
@@ -112,6 +136,8 @@ class Generator:
                 lambda: '(tensor->number (%s %s))' % (r.choice(['sum', 'mean']), self.tensor(env, depth - 1)),
                 lambda: '(sumall (* %s %s))' % (self.tensor(env, depth - 1), self.tensor(env, depth - 1)),
                 lambda: '(car (%s (tensor->list %s)))' % (r.choice(['car', 'cadr']), self.tensor(env, depth - 1)),
+                lambda: '(sumall (sin %s))' % self.in_steps(env, depth - 1),
+                lambda: '(tensor->number (mean %s))' % self.parts(env, depth - 1),
             ]
         special = [lambda: self.interrupted(env, depth), lambda: self.derivative(env, depth)]
         choice = r.random()
@@ -176,6 +202,8 @@ class Generator:
             lambda: with_name("(+ (gather {0} (list->tensor '((2 0 0) (1 1 2)) 'i64) 1) (* {0} {0}))"),
             lambda: with_name("(concat-tensors (list (narrow-tensor {0} 1 1 2) (narrow-tensor (sin {0}) 1 0 1)) 1)"),
             lambda: '(attend %s %s %s %s %s)' % (sub(), sub(), sub(), r.choice(['.7', '1', '-.3']), r.choice(['#t', '#f'])),
+            lambda: self.in_steps(env, depth), lambda: self.in_steps(env, depth),
+            lambda: self.parts(env, depth), lambda: self.parts(env, depth), lambda: self.parts(env, depth),
             lambda: with_name('(+ {0} (zeros-like {0}))'), # its type and residence are symbols
             lambda: self.tensor_loop(env, depth),
         ]
@@ -192,6 +220,29 @@ class Generator:
         r = self.random
         return r.choice([self.constant, lambda: '(sin %s)' % self.number(env, depth - 1), lambda: '(sin %s)' % self.tensor(env, depth - 2),
                          lambda: '(tanh (sum %s %d #t))' % (self.tensor(env, depth - 2), r.randrange(2))])()
+
+    def in_steps(self, env, depth):
+        """Attention with a cache, whose parameters are of the program too."""
+        r = self.random
+        heads, pieces = r.choice(['1', '3']), r.choice(['(4)', '(2 2)', '(1 3)', '(3 1)', '(1 1 1 1)', '(1 2 1)'])
+        tensors = ' '.join(self.tensor(env, depth - 1) for _ in range(4))
+        if r.random() < .5:
+            return "(attention-in-steps %s '%s %s)" % (heads, pieces, tensors)
+        return "(transformer-in-steps %s '%s '%s %s)" % (heads, r.choice(['before', 'after']), pieces, tensors)
+
+    def parts(self, env, depth):
+        """Parts by ranges and by tensors of positions: repeated ones, and such as count from the end."""
+        r = self.random
+        t = self.fresh('t')
+        positions = lambda size, count: "(list->tensor '(%s) '%s)" % (' '.join(str(r.randrange(-size, size)) for _ in range(count)), r.choice(['i64', 'i32', 'i8']))
+        template = r.choice([
+            lambda: "(+ (index {0} '(0 #f) %s) (index {0} #t '(-3 #f)))" % positions(3, 3),
+            lambda: "(concat-tensors (list (index {0} %s '(0 3 2)) (index {0} #t '(1 -1))) 1)" % positions(2, 2),
+            lambda: '(+ (unsqueeze (index {0} -1 %s) 0) {0})' % positions(3, 3),
+            lambda: "(transpose (index (view {0} '(3 2)) %s #t))" % positions(3, 3),
+            lambda: "(+ (index-points {0} (list->tensor '((0) (-1)) 'i64) %s) {0})" % positions(3, 3),
+            lambda: '(slice (concat-tensors (list {0} (sin {0})) 1) 1 %d 6 2)' % r.randrange(2)])()
+        return '(let ((%s %s)) %s)' % (t, self.tensor(env, depth - 1), template.format(t))
 
     def tensor_loop(self, env, depth):
         name, i, t = self.fresh('loop'), self.fresh('i'), self.fresh('t')

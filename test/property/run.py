@@ -22,12 +22,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 def program(seeds, procedure_of=lambda seed: generate.Generator(seed, seed % 3 == 0).procedure('f%d' % seed)):
     with open(os.path.join(HERE, 'checks.scm'), encoding='utf-8') as file:
         text = file.read()
-    text += generate.RULED
-    for seed in seeds:
+    procedures = [procedure_of(seed) for seed in seeds]
+    text += generate.used_by(' '.join(procedures))
+    for seed, procedure in zip(seeds, procedures):
         smooth = seed % 3 == 0
         numbers = random.Random(seed)
         x = ' '.join('%.17g' % numbers.uniform(-1.2, 1.2) for _ in range(3))
-        procedure = procedure_of(seed)
         nested = '*j' in procedure or 'j*' in procedure or 'ruled' in procedure
         text += procedure + '\n'
         text += "(check-program '%d f%d '(%s) %s %s)\n" % (
@@ -39,7 +39,8 @@ def noisy(seed):
     """A program that writes while it runs, differentiates, and interrupts itself: for slices of whole runs."""
     numbers = random.Random(seed)
     x = ' '.join('%.17g' % numbers.uniform(-1.2, 1.2) for _ in range(3))
-    return ('(define (effect) (display "*"))\n' + generate.RULED + generate.Generator(seed, False).procedure('f') + '\n' +
+    procedure = generate.Generator(seed, False).procedure('f')
+    return ('(define (effect) (display "*"))\n' + generate.used_by(procedure) + procedure + '\n' +
             "(define (limited f x)\n  (let ((z (interrupt f x 20000))) (if (capsule-finished? z) (resume z) 'long)))\n"
             "(define x '(%s))\n"
             '(define y (limited f x))\n(write y) (newline)\n'

@@ -23,7 +23,7 @@ LAST = '(show (random-integer 1000000000))\n'
 
 
 def main_text(procedure, data, second_order):
-    text = worlds.PRELUDE + worlds.SPOKEN + procedure + '\n' + data
+    text = worlds.prelude_of(procedure) + worlds.SPOKEN + procedure + '\n' + data
     text += '(show (f x))\n(show (checkpoint-*j f x c))\n(show (checkpoint-*j-update f x c descend 0))\n'
     if second_order:
         text += '(show (checkpoint-*j (lambda (x) (dot (cdr (checkpoint-*j f x c)) d)) x 1))\n'
@@ -33,7 +33,7 @@ def main_text(procedure, data, second_order):
 # The product of cotangent, Jacobian and direction, from either side, and how large its parts are.
 def product_text(procedure, data, forward):
     product = '(dot c (cdr (j* f x d)))' if forward else "(let ((g (cdr (*j f x c)))) (cons (dot g d) (dot g g)))"
-    return worlds.PRELUDE + worlds.HUSHED + procedure + '\n' + data + '(show %s)\n' % product + LAST
+    return worlds.prelude_of(procedure) + worlds.HUSHED + procedure + '\n' + data + '(show %s)\n' % product + LAST
 
 
 class Outcome:
@@ -56,7 +56,8 @@ class Runner:
     def __init__(self, vmrun, seed, folder):
         self.vmrun, self.seed, self.folder = vmrun, seed, folder
         self.input = os.path.join(folder, 'input')
-        os.mkdir(os.path.join(folder, 'data'))
+        for name in ('data', 'written'):
+            os.mkdir(os.path.join(folder, name))
         with open(os.path.join(folder, 'data', 'numbers'), 'wb') as file:
             file.write(struct.pack('<8d', *worlds.NUMBERS_IN_FILE))
         with open(os.path.join(folder, 'data', 'table'), 'w', encoding='utf-8') as file:

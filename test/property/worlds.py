@@ -8,7 +8,7 @@ in an operator it was interrupted.
 import random
 import re
 
-from generate import RULED, Generator
+from generate import Generator, used_by
 
 SPECS = ['tape', 'bisection,base=16', 'bisection,base=41', 'binomial,base=16', 'binomial,base=16,snapshots=1',
          'binomial,base=23,snapshots=3', 'binomial,base=19,passes=2', 'sqrt,base=16', 'online,base=16',
@@ -21,10 +21,15 @@ FROM_FILE = ('(define (from-file k)'
              ' (begin (read-ahead a (list (remainder (+ k 1) 8))) (tensor->number (read-rows a (list k))))))\n'
              # and of a table a number by its class; the table is small, since reading it takes many steps
              '(define (from-table k) (let ((t (read-table "data/table" #\\; \'f64)))'
-             ' (tensor->number (index (* (cadr t) (+ 1 (cdr (text-classes (caddr t))))) k))))\n')
+             ' (tensor->number (index (* (cadr t) (+ 1 (cdr (text-classes (caddr t))))) k))))\n'
+             # and numbers that the program itself has written, to a file that was not there: one that was read is not written over in a gradient
+             '(define (through-table x y) (let ((name (string-append "written/" (number->string (random-integer 1000000000)))))'
+             ' (write-table name \'("x" "what") (list (list x y) \'("a" "b,")))'
+             ' (let ((column (cadr (read-table name #\\, \'f64)))) (if (tensor? column) (sumall column) 0))))\n')
 TABLE = '.5;b\n-1.5;a\n'
 FROM_MEMORY = ("(define (from-file k) (list-ref '(%s) k))\n" % ' '.join(map(str, NUMBERS_IN_FILE)) +
-               '(define (from-table k) (string->number (list-ref (string-split (string-join (list "1." "-1.5") ";") ";") k)))\n')
+               '(define (from-table k) (string->number (list-ref (string-split (string-join (list "1." "-1.5") ";") ";") k)))\n'
+               '(define (through-table x y) (sumall (list->tensor (map (lambda (x) (string->number (number->string x))) (list x y)) \'f64)))\n')
 
 # What variants of one program share. `say` and `mark` are output; `rule` is of updates.
 PRELUDE = """(define (effect) (display "*"))
@@ -43,9 +48,13 @@ PRELUDE = """(define (effect) (display "*"))
 (define adapt (adam .05))
 (define (first-of v) (if (pair? v) (car v) v))
 (define-derivative (ruled-draw x) (value (+ (sin x) (* .1 (random-real)))) (reverse (y c) (list (* c (cos x)))))
-""" + RULED
+"""
 SPOKEN = '(define (say x) (report "said" x) (write-real x))\n(define (mark text) (display text))\n'
 HUSHED = '(define (say x) (display "*") x)\n(define (mark text) (display text))\n'
+
+
+def prelude_of(procedure):
+    return PRELUDE + used_by(procedure)
 
 
 class Worldly(Generator):
@@ -56,13 +65,15 @@ class Worldly(Generator):
         self.wide = self.tensors and seed % 8 == 5
         self.marks = {}  # of names of procedures: what running them may do
 
-    # --- what running an expression may do: 'd' derivative operators, whose steps vary, 'e' effects
+    # --- what running an expression may do: 'd' derivative operators, whose steps vary, 'e' effects, 'w' files written
     def deeds(self, text):
         found = set()
         if re.search(r"\*j|j\*|hessian|gradient|jacobian|ruled", text):
             found.add('d')
-        if re.search(r'random-|dropout|randn|read-real|\(say|\(mark|effect|wander|ruled-draw', text):
+        if re.search(r'random-|dropout|randn|read-real|\(say|\(mark|effect|wander|ruled-draw|through-table', text):
             found.add('e')
+        if 'through-table' in text:
+            found.add('w')
         for name in re.findall(r'\bc\d+\b', text):
             found |= self.marks.get(name, set())
         return found
@@ -95,7 +106,8 @@ class Worldly(Generator):
                  lambda: '(+ (* .2 (random-normal)) %s)' % sub(), lambda: '(ruled-draw %s)' % sub(),
                  lambda: '(* %s (from-file %d))' % (sub(), r.randrange(8)), lambda: '(from-file (random-integer 8))',
                  lambda: '(* %s (from-table %d))' % (sub(), r.randrange(2))]
-        effects = [lambda: '(* %s (read-real))' % sub(), lambda: '(say %s)' % sub(), lambda: '(begin (mark "%s") %s)' % (r.choice('abc'), sub())]
+        effects = [lambda: '(* %s (read-real))' % sub(), lambda: '(say %s)' % sub(), lambda: '(begin (mark "%s") %s)' % (r.choice('abc'), sub()),
+                   lambda: '(* %s (through-table %s (sin %s)))' % (sub(), sub(), sub())]
         if self.tensors:
             draws += [lambda: "(sumall (dropout %s .4))" % self.tensor(env, depth - 1),
                       lambda: '(sumall (* %s (dropout %s .3)))' % (self.tensor(env, depth - 1), self.tensor(env, depth - 1)),
@@ -269,7 +281,7 @@ class Worldly(Generator):
                  '(resume (interrupt resume (interrupt %s %s %d) %d))' % (body, start, n, r.randint(0, 40)),
                  '(let go ((%s (interrupt %s %s %d))) (if (capsule-finished? %s) (resume %s) (go (interrupt resume %s %d))))' % (
                      z, body, start, n, z, z, z, r.randint(40, 200))]
-        if done != {'d', 'e'}:
+        if 'w' not in done and not {'d', 'e'} <= done:  # a second run would write over what the first one read
             # Replays count, so under another schedule the capsule is of another place, and what lies behind it is differentiated once
             # for each resumption and not once for both: other sums, whose last bits differ.
             taped = body.replace('checkpoint-*j', '*j')

@@ -44,6 +44,7 @@ TEST_CASE("control characters, what nobody sees, and malformed bytes of a line a
   CHECK(text::shortened("a\tb\xE2\x81\xA6"
                         "c\n",
                         100) == "a\tb\\x2066;c\n");
+  CHECK(text::shown_name("a b\n\x1b[2J\xFF.scm") == "a b\\xa;\\x1b;[2J?.scm");
 }
 
 TEST_CASE("very long lines are cut around the caret") {

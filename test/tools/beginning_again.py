@@ -170,6 +170,37 @@ class BeginningAgain(ToolTest):
         self.vmrun(f"--memory={named[1]}", "a.scm", "1010")
 
 
+# Little is left beside activations when the rule makes its states.
+STATES = """(define (new) (build-list 12 (lambda (i) (list (new-linear 64 128) (new-linear 128 64)))))
+(define x (* .1 (randn '(600 64))))
+(define (layer p x) (+ x (linear (cadr p) (tanh (linear (car p) x)))))
+(define (loss ps) (mean (square (stacked layer ps x))))
+(define rule (adam .01))
+(define (train ps state n)
+  (if (> n 0)
+      (let (((list value ps state) (UPDATE loss ps 1 rule state)))
+        (write value) (newline) (train ps state (- n 1)))))
+(let* ((ps (new)) (state ARGUMENT)) (train ps state 2))
+"""
+
+
+class FirstStates(ToolTest):
+    """Nothing begins again once a rule has run, so the first plan must leave room for what it makes of the state 0."""
+
+    def test_a_training_begins_wherever_one_goes_on(self):
+        for update in ("checkpoint-*j-update", "checkpoint-*j-update!"):
+            for name, state in (("begins.scm", "0"), ("goes on.scm", "(rule-state rule ps)")):
+                self.write(name, STATES.replace("UPDATE", update).replace("ARGUMENT", state))
+            went = 0
+            for memory in range(4600, 5800, 50 if update[-1] == "e" else 100):
+                goes_on = self.vmrun(f"--memory={memory}KiB", "goes on.scm", code=None)
+                self.assertIn(goes_on.returncode, (0, 3))
+                if goes_on.returncode == 0:
+                    went += 1
+                    self.assertEqual(self.vmrun(f"--memory={memory}KiB", "begins.scm").output, goes_on.output, (update, memory))
+            self.assertGreater(went, 8)
+
+
 if __name__ == "__main__":
     arguments = driver.parse(__doc__)
     ToolTest.bin = os.path.abspath(arguments.bin)

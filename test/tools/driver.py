@@ -59,6 +59,21 @@ class ToolTest(unittest.TestCase):
         """The counters, which are the last line on standard error."""
         return json.loads(done.errors.splitlines()[-1])
 
+    def gradients(self, *options):
+        """What a.scm writes, what became of its gradients, and its counters."""
+        output = self.vmrun(*options, "--explain=e.json", "--stats=s.json", "a.scm").output
+        return output, json.loads(self.read("e.json"))["gradients"], json.loads(self.read("s.json"))
+
+    def goes_on_anywhere(self, parts, *options):
+        """a.scm, saved at the end of each of so many parts of its steps and resumed, writes the same in as many steps."""
+        whole, _, stats = self.gradients(*options)
+        for i in range(1, parts):
+            steps = i * stats["steps"] // parts
+            first = self.vmrun(*options, f"--steps={steps}", "--save=a.capsule", "a.scm", code=75).output
+            rest = self.vmrun(*options, "--resume=a.capsule", "--stats=r.json").output
+            self.assertEqual(first + rest, whole, steps)
+            self.assertEqual(json.loads(self.read("r.json"))["steps"], stats["steps"], steps)
+
     def with_kills(self, first, again, seconds, every, most=5):
         """The output of a run that is killed at random moments and goes on with the last saved state, until it ends; it would take about so many seconds.
         `first` and `again` are what stands behind vmrun's options for that, of a new run and a resumed one."""

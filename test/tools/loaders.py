@@ -130,6 +130,16 @@ class Batches(Loaders):
         self.assertEqual(self.value("""(define l (loader-keep-last (loader (ones '(3 2)) 8 #f)))
 (write (list (loader-batches l) (size (loader-batch l 0)) (size (loader-batch l 1))))"""), "(1 (3 2) (3 2))")
 
+    def test_batches_have_numbers_from_0_through_all_epochs(self):
+        self.assertEqual(self.value("""(define l (loader (arange 10) 3))
+(define (batch n) (tensor->list (loader-batch l n)))
+(write (map batch '(2 3 -0. 4. 3000001 1000000000000)))"""),
+                         "((6.0 7.0 8.0) (0.0 1.0 2.0) (0.0 1.0 2.0) (3.0 4.0 5.0) (3.0 4.0 5.0) (3.0 4.0 5.0))")
+        for seed in ("", " 7"):
+            for wrapped in ("(loader (arange 10) 3%s)", "(loader-keep-last (loader-shard (loader (arange 10) 3%s) 1 2))"):
+                for number in ("-1", "-4", "-1e300", "1.5", "+inf.0", "+nan.0", "'first", "\"0\"", "(ones '())"):
+                    self.refused(f"(loader-batch {wrapped % seed} {number})", "loader-batch: expected the number of a batch, an integer from 0 on, got ")
+
     def test_what_is_no_loader(self):
         for text, message in (("(loader 5 1)", "loader: expected a tensor"), ("(loader (ones '()) 1)", "without axes"), ("(loader (ones '(3)) 0)", "how many examples"),
                               ("(loader (list (ones '(3)) (ones '(4))) 1)", "equally many"), ("(loader-batch (loader (ones '(3)) 4) 0)", "fewer examples"),

@@ -86,7 +86,7 @@ class Networks(ToolTest):
                 self.assertEqual(len(set(losses)), 3)
 
     def test_gpt_trains_when_it_is_small(self):
-        parameters, *losses = self.numbers("gpt.scm --width=32 --heads=4 --blocks=3 --tokens=50 --context=32 --steps=16 --rounds=40 --rate=.01")
+        parameters, *losses = self.numbers("gpt.scm --width=32 --heads=4 --blocks=3 --tokens=50 --context=32 --length=16 --steps=40 --rate=.01")
         self.assertEqual(parameters, (50 + 32) * 32 + 3 * (12 * 32 * 32 + 13 * 32) + 64)
         self.assertAlmostEqual(losses[0], math.log(50), delta=.5)
         self.assertLess(losses[-1], 1)

@@ -99,12 +99,11 @@ class Samples(ToolTest):
         self.assertAlmostEqual(first, math.log(16), delta=1)
         self.assertLess(last, 0.05)
 
-    def test_gpt_is_the_same_in_the_memory_of_half_a_tape(self):
+    def test_gpt_is_the_same_where_a_tape_does_not_fit(self):
         whole = self.sample("gpt.scm", 16, 16, 2, options=["--checkpoint=tape"]).output
         self.sample("gpt.scm", 16, 16, 2, options=["--checkpoint=tape", "--memory=2MiB"], code=3)
         self.assertEqual(self.sample("gpt.scm", 16, 16, 2, options=["--checkpoint=bisection", "--memory=2MiB"]).output, whole)
-        self.assertEqual(self.sample("gpt.scm", 16, 16, 1, options=["--memory=2MiB"]).output,
-                         self.sample("gpt.scm", 16, 16, 1, options=["--checkpoint=tape"]).output)
+        self.assertEqual(self.sample("gpt.scm", 16, 16, 2, options=["--memory=2MiB"]).output, whole)  # as its first lines say
 
     def test_the_programs_of_pages(self):
         for page, least in (("language.md", 2), ("network.md", 2)):

@@ -22,7 +22,7 @@ SAME = [("eeg", "--epochs=1 --trials=32", "first"), ("eeg", "--epochs=1 --trials
             "resnet --blocks=18 --width=8 --size=32", "resnet --blocks=50 --width=8 --size=32", "resnet --cifar=56 --size=16 --classes=10",
             "resnet --cifar=164 --bottleneck=1 --size=16 --classes=10", "densenet --growth=8 --size=32", "vgg --width=4 --size=32", "vgg --name=alexnet --width=4 --size=80",
             "inception --width=4 --size=75", "inception --width=4 --auxiliary", "unet --width=4 --size=32", "darknet --width=4 --size=64", "darknet --layers=19 --width=4 --size=64",
-            "dranet --width=4 --size=64", "dranet --middle=5 --width=4 --size=64", "gpt --width=32 --heads=4 --blocks=3 --tokens=50 --context=32 --steps=16")]]
+            "dranet --width=4 --size=64", "dranet --middle=5 --width=4 --size=64", "gpt --width=32 --heads=4 --blocks=3 --tokens=50 --context=32 --length=16")]]
 
 
 class Twins(ToolTest):

@@ -1,7 +1,7 @@
 // --events: what a program reports as TensorBoard reads it, docs/file-formats.md has the format. One record a report.
 #pragma once
 
-#include "report_file.h"
+#include "growing_file.h"
 
 namespace cairn::tools {
 

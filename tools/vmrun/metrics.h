@@ -2,7 +2,7 @@
 // the file is then replaced as a whole.
 #pragma once
 
-#include "report_file.h"
+#include "growing_file.h"
 
 #include <functional>
 #include <unordered_map>

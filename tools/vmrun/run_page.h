@@ -4,7 +4,7 @@
 
 #include "chart.h"
 #include "common/run_options.h"
-#include "report_file.h"
+#include "growing_file.h"
 
 #include <chrono>
 #include <map>

@@ -1,6 +1,8 @@
 // Explanations as text for a terminal, and the numbers and sentences that pages have too.
 #include "vm/explain/forms.h"
 
+#include "vm/text/diagnostic.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -134,13 +136,14 @@ std::vector<Row> rows(const Gradient& g) {
                                                h.scratch == 0 ? "" : ", scratch " + bytes_text(h.scratch))});
   for (const Maker& m : h.makers)
     rows.push_back({"", fmt::format("{} in {} {} made by {}{}", bytes_text(m.bytes), grouped(m.tensors),
-                                    m.tensors == 1 ? "tensor" : "tensors", m.text, m.device == "cpu" ? "" : ", on " + m.device)});
+                                    m.tensors == 1 ? "tensor" : "tensors", text::shown_name(m.text),
+                                    m.device == "cpu" ? "" : ", on " + m.device)});
   return rows;
 }
 
 std::string in_full(const Gradient& g) {
-  std::string out =
-      fmt::format("gradient {} at {}\n  schedule     {}\n  in short     {}\n", g.number, g.place, g.explanation, in_short(g));
+  std::string out = fmt::format("gradient {} at {}\n  schedule     {}\n  in short     {}\n", g.number, text::shown_name(g.place),
+                                g.explanation, in_short(g));
   for (const Row& row : rows(g))
     out += row.name.empty() ? fmt::format("    {}\n", row.words) : fmt::format("  {:<11}  {}\n", row.name, row.words);
   return out;

@@ -108,8 +108,8 @@ std::string Error::rendered(std::string_view severity) const {
   std::string out = text::render(source, located ? &span : nullptr, severity, message);
   for (const ChainEntry& entry : chain) {
     out += (entry.procedure.starts_with("...") ? "  " : "  in ") +
-           (entry.procedure.empty() ? std::string("a procedure") : text::shortened(entry.procedure, kMostNameBytes));
-    if (!entry.where.empty()) out += " at " + text::shortened(entry.where, kMostNameBytes);
+           (entry.procedure.empty() ? std::string("a procedure") : text::shown_name(entry.procedure, kMostNameBytes));
+    if (!entry.where.empty()) out += " at " + text::shown_name(entry.where, kMostNameBytes);
     out += '\n';
   }
   return out;

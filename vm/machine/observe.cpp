@@ -123,7 +123,7 @@ void Profile::put_table(std::string& out, const char* title, std::vector<Row> ro
   for (const Row& r : rows)
     out += fmt::format("{:>15} {:>6.1f} {:>10.3f} {:>6.1f} {:>15}  {}\n", r.counters.steps, percent(r.counters.steps, all.steps),
                        static_cast<double>(r.counters.nanoseconds) * 1e-6, percent(r.counters.nanoseconds, all.nanoseconds),
-                       r.counters.bytes, r.name);
+                       r.counters.bytes, text::shown_name(r.name));
 }
 
 std::string Profile::text(const Engine& e) const {

@@ -15,7 +15,7 @@ namespace cairn::text {
 namespace {
 
 constexpr std::size_t kMostColumns = 140; // of a line shown; longer ones are cut
-constexpr std::size_t kMostNameBytes = 1000, kMostMessageBytes = 2000;
+constexpr std::size_t kMostMessageBytes = 2000;
 constexpr std::size_t kColumnsBefore = 80; // kept in front of the caret when cut
 
 std::size_t line_begin(std::string_view text, std::size_t offset) {
@@ -61,22 +61,24 @@ std::vector<std::uint32_t> columns_of(std::string_view line, std::size_t first, 
   return columns;
 }
 
-std::string shown_name(std::string_view name) { return shortened(name, kMostNameBytes); }
-
-} // namespace
-
-std::string shortened(std::string_view text, std::size_t most) {
+std::string shortened(std::string_view text, std::size_t most, bool in_one_line) {
   std::string shown;
   for (std::size_t at = 0; at < text.size();) {
     if (shown.size() >= most) return shown + "...";
     std::uint32_t c = next_code_point(text, at);
-    if (c == '\n')
+    if (c == '\n' && !in_one_line)
       shown += '\n';
     else
       show(shown, c);
   }
   return shown;
 }
+
+} // namespace
+
+std::string shortened(std::string_view text, std::size_t most) { return shortened(text, most, false); }
+
+std::string shown_name(std::string_view name, std::size_t most) { return shortened(name, most, true); }
 
 Position position_of(std::string_view source, std::uint32_t offset) {
   std::size_t end = std::min<std::size_t>(offset, source.size());

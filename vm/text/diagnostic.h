@@ -12,6 +12,10 @@ namespace cairn::text {
 // to be seen is an escape, \x200b;.
 std::string shortened(std::string_view text, std::size_t most);
 
+// The same of the name of a file, a procedure or a place, which stays on its line.
+inline constexpr std::size_t kMostNameBytes = 1000;
+std::string shown_name(std::string_view name, std::size_t most = kMostNameBytes);
+
 struct Position {
   unsigned line = 1;   // from 1
   unsigned column = 1; // from 1, in code points

@@ -2,14 +2,17 @@
 // and how drawings look.
 #pragma once
 
+#include "vm/text/utf8.h"
+
 #include <string>
 #include <string_view>
 
 namespace cairn::text {
 
+// Bytes that are no text, as names of files may have them, are U+FFFD.
 inline std::string escaped_for_html(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : repaired(text)) {
     if (c == '&')
       out += "&amp;";
     else if (c == '<')

@@ -7,7 +7,7 @@ from torch.nn import functional as F
 
 from noise import options
 
-given = options(name="", width=768, blocks=12, heads=12, tokens=50257, context=2048, steps=64, batch=2, rounds=2, rate=.0006, count=False)
+given = options(name="", width=768, blocks=12, heads=12, tokens=50257, context=2048, length=64, batch=2, steps=2, rate=.0006, count=False)
 sizes = {
     "small": (12, 768, 12), "medium": (24, 1024, 16), "large": (24, 1536, 16), "xl": (24, 2048, 16), "2.7B": (32, 2560, 32),
     "6.7B": (32, 4096, 32), "13B": (40, 5120, 40), "85B": (105, 8192, 64), "175B": (96, 12288, 96),
@@ -51,8 +51,8 @@ print((given.tokens + given.context) * width + blocks * (12 * width * width + 13
 if not given.count:
     gpt = GPT()
     optimizer = torch.optim.AdamW(gpt.parameters(), lr=given.rate)
-    text = torch.randint(given.tokens, (given.batch, given.steps + 1))
-    for _ in range(given.rounds):
+    text = torch.randint(given.tokens, (given.batch, given.length + 1))
+    for _ in range(given.steps):
         loss = F.cross_entropy(gpt(text[:, :-1]).flatten(0, 1), text[:, 1:].flatten())
         optimizer.zero_grad()
         loss.backward()

@@ -1,5 +1,5 @@
-// See report_file.h.
-#include "report_file.h"
+// See growing_file.h.
+#include "growing_file.h"
 
 #include "common/handles.h"
 #include "common/writing.h"
