@@ -53,6 +53,8 @@ SQUARE = "(define m (expand-tensor (fill '(1 1) .5) '(100000 100000)))\n"
 LOGISTIC = "(define (f x) (let loop ((i 0) (x x)) (if (= i 1000000) x (loop (+ i 1) (* 3.7 x (- 1 x))))))\n"
 GROWING = ("(define (f x) (let make ((i 0) (l '())) (if (< i 3000000) (make (+ i 1) (cons (* x i) l)) "
            "(let add ((l l) (s 0.)) (if (null? l) s (add (cdr l) (+ s (* (car l) .5))))))))\n")
+INSIDE = ("(define x (* .2 (randn '(96 48))))\n(define w (* .1 (randn '(48 48))))\n(define (f w) (mean (square (tanh (matmul x w)))))\n"
+          "(define (down w rate) (- w (* rate (cdr (*j f w 1)))))\n")
 ENDLESS = "(define (f x) (let loop ((x x)) (loop (* x 1.0001))))\n"
 
 SEEN = [b for b in range(256) if 0x21 <= b <= 0x7E or 0xA1 <= b <= 0xAC or b >= 0xAE]
@@ -254,6 +256,19 @@ RUNS = [
     Attack("a survey of numbers without end", ENDLESS + "(checkpoint-*j f .5 1)", (OVER, STOPPED), options=("--plan",)),
     Attack("a survey of a run that is nothing but derivatives", "(define (f x) (f (cdr (*j (lambda (y) (sumall (* y y))) x 1))))\n(checkpoint-*j f (fill '(100 100) .1) 1)",
            STOPPED, options=("--plan",)),
+    *(Attack(f"gradients inside a planned one, {name}", INSIDE + text, code, says, memory=memory << 20, limits=OUTPUT + ("--steps=3000000", "--work=2000000000"))
+      for name, text, code, says, memory in (
+        ("without end", "(checkpoint-*j (lambda (rate) (let loop ((w w)) (loop (down w rate)))) .5 1)", STOPPED, "", 4),
+        ("more than there is room for", "(checkpoint-*j (lambda (rate) (f (let loop ((w w) (n 2000)) (if (= n 0) w (loop (down w rate) (- n 1)))))) .5 1)", STOPPED, "", 3),
+        ("each of which fits nowhere", "(define (g w) (f (let loop ((i 0) (w w)) (if (= i 500) w (loop (+ i 1) (tanh w))))))\n"
+         "(checkpoint-*j (lambda (rate) (f (- w (* rate (cdr (*j g w 1)))))) .5 1)", OVER, "memory budget", 3),
+        ("all of which are kept", "(checkpoint-*j (lambda (rate) (let loop ((w w) (l '())) (loop (down w rate) (cons (*j f w 1) l)))) .5 1)", STOPPED, "", 3),
+        ("within each other", "(define (deep n) (if (= n 0) f (let ((g (deep (- n 1)))) (lambda (w) (sumall (square (cdr (*j g w 1))))))))\n"
+         "(checkpoint-*j (deep 12) w 1)", STOPPED, "", 3),
+        ("that are given up by errors without end", "(define (g w) (let ((y (f w))) (if (> y -1e9) (car '()) y)))\n(define (once rate) (f (down (cdr (*j g w 1)) rate)))\n"
+         "(let loop () (call-with-error-handler list (lambda () (checkpoint-*j once .5 1))) (loop))", STOPPED, "", 3),
+        ("of ever more steps", "(define (g n) (lambda (rate) (f (let loop ((w w) (n n)) (if (= n 0) w (loop (down w rate) (- n 1)))))))\n"
+         "(let loop ((n 1)) (checkpoint-*j (g n) .5 1) (loop (* 2 n)))", STOPPED, "", 3))),
     Attack("a million gradients told in a file", "(define (g n) (if (= n 0) 0 (begin (checkpoint-*j sqrt 2. 1.) (g (- n 1)))))\n(g 1000000)", STOPPED,
            options=("--explain=g.json",)),
     Attack("snapshots of a list that grows", GROWING + "(checkpoint-*j f 2. 1)", (OVER, STOPPED), options=("--checkpoint=sqrt,base=100000",)),
