@@ -7,14 +7,11 @@
 ; goes on with from the first character. Of its own short text it learns to recite every character; of another it says what is likely.
 (import network)
 
-(define option (command-line-options '((text #f) (width 32) (rounds 150) (rate .02) (window 67) (batch 16))))
+(define option (command-line-options '((text #f text) (width 32) (rounds 150) (rate .02) (window 67) (batch 16))))
 (define text (if (option 'text) (read-text (option 'text)) "how much wood would a woodchuck chuck if a woodchuck could chuck wood"))
 
-(define (distinct l) (if (null? l) '() (cons (car l) (distinct (delete (car l) (cdr l))))))
-(define alphabet (sort-list char<? (distinct (string->list text))))
+(define-values (alphabet . encoded) (text-classes (map string (string->list text))))
 (define characters (length alphabet))
-(define (index-of c) (- characters (length (memv c alphabet))))
-(define encoded (list->tensor (map index-of (string->list text)) 'i64))
 
 ; Windows that begin anywhere; one where the text is no longer than that.
 (define window (min (option 'window) (- (string-length text) 2)))
@@ -44,7 +41,7 @@
   (let (((list value p state) (checkpoint-*j-update! (loss-of (draw-windows)) p 1 (adam (option 'rate)) state)))
     (report 'step (- (option 'rounds) rounds -1) 'of (option 'rounds) 'loss value)
     (if (= rounds 1)
-        (begin (write-real (exp value)) (continue-from p (index-of (string-ref text 0)) 0 (if (option 'text) 300 (+ window 1))))
+        (begin (write-real (exp value)) (continue-from p (tensor->number (narrow-tensor encoded 0 0 1)) 0 (if (option 'text) 300 (+ window 1))))
         (train p state (- rounds 1)))))
 
 (train (list (new-embedding characters 8) (new-lstm 8 (option 'width)) (new-linear (option 'width) characters)) 0 (option 'rounds))

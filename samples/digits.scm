@@ -8,7 +8,7 @@
 ; Another --seed of vmrun's draws other parameters and batches; the images held out stay the same.
 (import network)
 
-(define option (command-line-options '((epochs 10) (batch 32) (save #f) (load #f) (pictures #f) (data "samples/data/digits.npy"))))
+(define option (command-line-options '((epochs 10) (batch 32) (save #f text) (load #f text) (pictures #f text) (data "samples/data/digits.npy"))))
 
 ; Which images are held out is a matter of this seed, whatever vmrun's is. The file has a row for each image: its points, and which digit it is.
 (define data (read-npy (option 'data)))

@@ -6,7 +6,7 @@
 ; prints how many numbers the parameters are, the loss in the last epoch, and the part of the trials held out, a quarter, that is told apart. Without a recording trials are made: in noise, each class
 ; has a rhythm of its own in some of the channels, at any phase.
 (import network)
-(define option (command-line-options '((model "eegnet") (edf #f) (seconds 1) (epochs 20) (batch 32) (rate .003) (channels 8) (trials 480))))
+(define option (command-line-options '((model "eegnet") (edf #f text) (seconds 1) (epochs 20) (batch 32) (rate .003) (channels 8) (trials 480))))
 
 ; --- trials [n, channels, samples] and their classes
 
@@ -30,11 +30,10 @@
          (measured (/ centred (+ 1e-6 (sqrt (mean (square centred) 1 #t)))))
          (n (round (* rate seconds)))
          (whole (filter (lambda ((list onset duration text)) (<= (+ (round (* rate onset)) n) (cadr (size measured)))) notes))
-         (names (names-in (sort-list string<? (map caddr whole)))))
+         ((cons names numbers) (text-classes (map caddr whole))))
     (list (stack (map (lambda ((list onset duration text)) (narrow-tensor measured 1 (round (* rate onset)) n)) whole) 0)
-          (list->tensor (map (lambda ((list onset duration text)) (- (length names) (length (member text names)))) whole) 'i64)
+          numbers
           (length names))))
-(define (names-in l) (if (null? l) '() (cons (car l) (names-in (delete (car l) (cdr l))))))
 
 (define data (if (option 'edf) (recorded-trials (option 'edf) (option 'seconds)) (made-trials (option 'trials) 4)))
 (define kinds (caddr data))
@@ -75,26 +74,27 @@
 
 ; --- training
 
-(define ((loss-of batch statistics) p)
-  (let (((cons y statistics) (layer-train network p statistics (embedding trials batch))))
-    (cons (tensor->number (cross-entropy-loss y (embedding classes batch))) statistics)))
-(define (epoch p statistics state)
-  (let ((mixed (argsort (rand (list seen)))))
-    (let loop ((p p) (statistics statistics) (state state) (at 0) (total 0))
-      (if (>= at seen)
-          (list p statistics state (/ total seen))
-          (let* ((n (min (option 'batch) (- seen at)))
-                 ((list (cons value statistics) p state)
-                  (checkpoint-*j-update! (loss-of (narrow-tensor mixed 0 at n) statistics) p '(1 . 0) (adam (option 'rate)) state)))
-            (loop p statistics state (+ at n) (+ total (* n value))))))))
-(define (train p statistics state epochs)
-  (let (((list p statistics state mean) (epoch p statistics state)))
-    (report 'step (- (option 'epochs) epochs -1) 'of (option 'epochs) 'loss mean)
-    (if (= epochs 1)
+(define batches
+  (loader-keep-last (loader (list (narrow-tensor trials 0 0 seen) (narrow-tensor classes 0 0 seen)) (option 'batch) (random-integer 1000000000))))
+(define ((loss-of (list trials classes) statistics) p)
+  (let (((cons y statistics) (layer-train network p statistics trials)))
+    (cons (tensor->number (cross-entropy-loss y classes)) statistics)))
+(define (epoch i p statistics state)
+  (let loop ((p p) (statistics statistics) (state state) (n (* i (loader-batches batches))) (total 0))
+    (if (= n (* (+ i 1) (loader-batches batches)))
+        (list p statistics state (/ total seen))
+        (let* ((batch (loader-batch batches n))
+               ((list (cons value statistics) p state)
+                (checkpoint-*j-update! (loss-of batch statistics) p '(1 . 0) (adam (option 'rate)) state)))
+          (loop p statistics state (+ n 1) (+ total (* (car (size (cadr batch))) value)))))))
+(define (train i p statistics state)
+  (let (((list p statistics state mean) (epoch i p statistics state)))
+    (report 'step (+ i 1) 'of (option 'epochs) 'loss mean)
+    (if (>= (+ i 1) (option 'epochs))
         (begin
           (write-real mean)
           (write-real (accuracy (layer-test network p statistics (narrow-tensor trials 0 seen held-out)) (narrow-tensor classes 0 seen held-out))))
-        (train p statistics state (- epochs 1)))))
+        (train (+ i 1) p statistics state))))
 
-(define (begin-with p) (write-real (parameters-count p)) (train p (layer-statistics network) 0 (option 'epochs)))
+(define (begin-with p) (write-real (parameters-count p)) (train 0 p (layer-statistics network) 0))
 (begin-with (layer-parameters network))

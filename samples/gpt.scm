@@ -1,10 +1,10 @@
 ; A small GPT made of the library's blocks, of sizes given as arguments: it learns a rule by which tokens follow each other.
 ;
-;     vmrun samples/gpt.scm WIDTH BLOCKS STEPS
+;     vmrun samples/gpt.scm --width=16 --blocks=2 --rounds=60
 ;
 ; prints how many numbers its parameters are and the losses before the first and the last step of training.
 ;
-;     vmrun --memory=2MiB samples/gpt.scm 16 16 2
+;     vmrun --memory=2MiB samples/gpt.scm --blocks=16 --rounds=2
 ;
 ; makes the same numbers as without --memory where a tape (--checkpoint=tape) does not fit.
 (import network)
@@ -14,9 +14,8 @@
 (define texts 4)
 (define steps 24)
 
-(define (argument k otherwise)
-  (if (< k (length (command-line))) (string->number (list-ref (command-line) k)) otherwise))
-(define width (argument 0 16))
+(define option (command-line-options '((width 16) (blocks 2) (rounds 60))))
+(define width (option 'width))
 
 ; Row r counts on by r + 1 from r.
 (define rows (build-list texts (lambda (r) (build-list (+ steps 1) (lambda (i) (modulo (+ r (* i (+ r 1))) tokens))))))
@@ -41,4 +40,4 @@
         (train p state (if first first value) (- rounds 1)))))
 
 (define (begin-with p) (write-real (parameters-count p)) p)
-(train (begin-with (new-gpt (argument 1 2))) 0 #f (argument 2 60))
+(train (begin-with (new-gpt (option 'blocks))) 0 #f (option 'rounds))

@@ -6,7 +6,7 @@
 ;
 ; prints the largest deviation of a conductivity, of numbers from .4 to 1.2, before and after. --pictures=FOLDER draws them.
 (import network)
-(define option (command-line-options '((steps 400) (rounds 600) (pictures #f))))
+(define option (command-line-options '((steps 400) (rounds 600) (pictures #f text))))
 
 (define cells 24)
 (define steps (option 'steps))

@@ -6,7 +6,7 @@
 ;
 ; prints the loss after training with the first rate, .01, and momentum, .5; the rate and the momentum found; and the loss after training with these. --pictures=FOLDER draws the way there.
 (import network)
-(define option (command-line-options '((steps 40) (rounds 40) (pictures #f))))
+(define option (command-line-options '((steps 40) (rounds 40) (pictures #f text))))
 
 (define inputs (view (linspace -3 3 64) '(64 1)))
 (define targets (sin (* 2 inputs)))

@@ -28,8 +28,8 @@
   (cond ((string=? name "*j") *j)
         ((string=? name "checkpoint-*j") checkpoint-*j)
         (else (error "expected *j or checkpoint-*j, got" name))))
-
-(define arguments (if (= (length (command-line)) 2) (command-line) '("checkpoint-*j" "48")))
-(let ((result ((operator (car arguments)) loss (random-parameters (string->number (cadr arguments))) 1)))
+(define (depth word) (let ((n (string->number word))) (if n n (error "expected the number of layers behind the operator, got" word))))
+(define arguments (append (command-line) (list-tail '("checkpoint-*j" "48") (min 2 (length (command-line)))))) ; what is not given
+(let ((result ((operator (car arguments)) loss (random-parameters (depth (cadr arguments))) 1)))
   (write-real (sumall (car result)))
   (write-real (magnitude (cdr result))))

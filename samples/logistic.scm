@@ -25,7 +25,8 @@
 
 ; r = 3.2 is in the range where x settles into a cycle of two values, so that the derivative stays finite however long the loop.
 (define reverse (operator (argument 0 "checkpoint-*j")))
-(define iterations (string->number (argument 1 "1000000")))
+(define iterations
+  (let* ((given (argument 1 "1000000")) (n (string->number given))) (if n n (error "expected the number of iterations behind the operator, got" given))))
 (let ((result (reverse (logistic iterations) 3.2 1)))
   (write-real (car result))
   (write-real (cdr result)))

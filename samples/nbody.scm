@@ -6,7 +6,7 @@
 ;
 ; prints the masses, which are 1, .1 and .03, and the deviation of places that is left. --pictures=FOLDER draws the orbits.
 (import network)
-(define option (command-line-options '((steps 400) (rounds 200) (pictures #f))))
+(define option (command-line-options '((steps 400) (rounds 200) (pictures #f text))))
 
 (define steps (option 'steps))
 (define h (/ 3. steps))

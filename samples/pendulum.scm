@@ -5,7 +5,7 @@
 ;     vmrun --memory=8MiB samples/pendulum.scm --steps=2000000 --rounds=1        a thousand times the steps, in 8 MiB
 ;
 ; prints length and friction, 1.2 and .15 but for the noise of .02 in the angles, and the deviation that is left. --pictures=FOLDER draws angles measured and simulated.
-(define option (command-line-options '((steps 2000) (rounds 150) (pictures #f))))
+(define option (command-line-options '((steps 2000) (rounds 150) (pictures #f text))))
 
 (define seconds 8)
 (define steps (option 'steps))

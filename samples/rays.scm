@@ -6,7 +6,7 @@
 ;
 ; prints the most bounces of a ray in the picture; x and z of both balls and the radius of the first, which are -1, 1.4, .95, .8 and 1; and the deviation of points that is left.
 ; --pictures=FOLDER draws the picture, the first guess and what was found.
-(define option (command-line-options '((width 40) (rounds 100) (pictures #f))))
+(define option (command-line-options '((width 40) (rounds 100) (pictures #f text))))
 
 (define (scale s v) (map (lambda (x) (* s x)) v))
 (define (inner a b) (fold-left + 0 (map * a b)))

@@ -1,9 +1,10 @@
 ; The smallest training: two spirals, a perceptron of the library, Adam inside the sweep of checkpoint-*j-update!.
 ;
-;     vmrun samples/spirals.scm 400
+;     vmrun samples/spirals.scm --steps=400
 ;
 ; prints the loss before the last of so many steps and the part of the points that are told apart, which is above .95 after 400.
 (import network)
+(define option (command-line-options '((steps 400))))
 
 (define points 96)
 (define (spiral turned)
@@ -23,4 +24,4 @@
         (report 'loss value)
         (train network state value (- steps 1)))))
 
-(train (new-perceptron '(2 32 32 2)) 0 +inf.0 (if (null? (command-line)) 400 (string->number (car (command-line)))))
+(train (new-perceptron '(2 32 32 2)) 0 +inf.0 (option 'steps))

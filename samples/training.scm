@@ -1,7 +1,7 @@
 ; Differentiation through a training loop: how should the learning rate be chosen? Gradient descent, whose every step calls *j, is itself
 ; inside checkpoint-*j, which differentiates the final loss with respect to the logarithm of the rate.
 ;
-;     vmrun samples/training.scm 200
+;     vmrun samples/training.scm --steps=200
 ;
 ; prints the loss after so many steps of descent and its derivative. The peak of memory grows with the logarithm of the number of steps.
 
@@ -26,7 +26,7 @@
           (loss model)
           (loop (+ i 1) (descend model (cdr (*j loss model 1)) rate))))))
 
-(define steps (if (null? (command-line)) 100 (string->number (car (command-line)))))
-(let ((result (checkpoint-*j (train steps) (log 0.01) 1)))
+(define option (command-line-options '((steps 100))))
+(let ((result (checkpoint-*j (train (option 'steps)) (log 0.01) 1)))
   (write-real (car result))
   (write-real (cdr result)))

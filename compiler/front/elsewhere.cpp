@@ -186,7 +186,8 @@ constexpr Elsewhere kNames[] = {
     {"perf_counter", kClock},
     {"time", kClock},
     {"exit", "a program ends behind its last expression; (error message irritant ...) ends it at once"},
-    {"load", "write (include file-name), or (import name) for a library"},
+    {"load",
+     "write (include file-name) or (import name) of a program; (read-npy path) and (load-parameters path like) read tensors"},
     {"require", "write (include file-name), or (import name) for a library"},
     // --- derivatives, as PyTorch, JAX and others call them
     {"grad", "write (gradient f x)"},
@@ -354,7 +355,9 @@ constexpr Elsewhere kNames[] = {
     {"genfromtxt", "write (read-table path), or (read-csv path) of numbers alone"},
     {"LabelEncoder", "write (text-classes texts): the pair of the classes and a tensor of indices"},
     {"factorize", "write (text-classes texts): the pair of the classes and a tensor of indices"},
-    {"train_test_split", "write (shuffled-indices n seed 0), and (index t indices) of a part of them, (index order '(0 100))"},
+    {"train_test_split",
+     "write (subset source indices), with parts of (shuffled-indices n seed 0) as indices: (index order '(0 800)), (index order "
+     "'(800 #f))"},
     {"svd", "there is none; (solve m b) solves linear systems; the largest singular value is found by "
             "multiplying a vector by (matmul (transpose m) m) again and again"},
     {"tensordot", "write (einsum \"ij,jk->ik\" a b), with a letter for each axis"},

@@ -32,33 +32,46 @@
 (define (batch-norm-layer channels . l)
   (let ((epsilon (%epsilon "batch-norm-layer" l)))
     (vector (lambda () (new-batch-norm channels)) (lambda () (new-batch-statistics channels))
-            (lambda (p s x) (let ((both (batch-norm p s x epsilon))) (cons (car both) (cadr both))))
-            (lambda (p s x) (batch-norm-test p s x epsilon)))))
+            (lambda (p s x) (let ((both (batch-norm p (%begun s) x epsilon))) (cons (car both) (cadr both))))
+            (lambda (p s x) (batch-norm-test p (%begun s) x epsilon)))))
 (define (layer-norm-layer width) (layer-of (lambda () (new-layer-norm width)) layer-norm))
 
 ; --- layers made of layers, whose parameters are the list of those of their parts
 
+(define (%check-layers name layers)
+  (for-each (lambda (layer)
+              (cond ((procedure? layer)
+                     (error (string-append name ": expected layers, got a procedure; a layer of it is made by function-layer, as in (function-layer ReLU):") layer))
+                    ((not (vector? layer))
+                     (error (string-append name ": expected layers" (if (pair? layer) (string-append "; of a list of them (apply " name " layers)") "") ", got") layer))))
+            layers))
+; A state of 0 is where optimisers begin; statistics begin with the layer's.
+(define (%begun s)
+  (if (eqv? s 0) (error "layer-train, layer-test: expected statistics, got 0; begin with (layer-statistics layer)") s))
+
 (define (in-sequence . layers)
+  (%check-layers "in-sequence" layers)
   (vector (lambda () (map layer-parameters layers))
           (lambda () (map layer-statistics layers))
           (lambda (p s x)
-            (let %in-sequence/loop ((layers layers) (p p) (s s) (x x) (done '()))
+            (let %in-sequence/loop ((layers layers) (p p) (s (%begun s)) (x x) (done '()))
               (if (null? layers)
                   (cons x (reverse done))
                   (let ((both (layer-train (car layers) (car p) (car s) x)))
                     (%in-sequence/loop (cdr layers) (cdr p) (cdr s) (car both) (cons (cdr both) done))))))
           (lambda (p s x)
-            (let %in-sequence/test ((layers layers) (p p) (s s) (x x))
+            (let %in-sequence/test ((layers layers) (p p) (s (%begun s)) (x x))
               (if (null? layers) x (%in-sequence/test (cdr layers) (cdr p) (cdr s) (layer-test (car layers) (car p) (car s) x)))))))
 
 ; All of them see the input; (combine list) of what they make of it.
 (define (in-parallel combine . layers)
+  (%check-layers "in-parallel" layers)
   (vector (lambda () (map layer-parameters layers))
           (lambda () (map layer-statistics layers))
           (lambda (p s x)
-            (let ((all (map (lambda (layer p s) (layer-train layer p s x)) layers p s)))
+            (let ((all (map (lambda (layer p s) (layer-train layer p s x)) layers p (%begun s))))
               (cons (combine (map car all)) (map cdr all))))
-          (lambda (p s x) (combine (map (lambda (layer p s) (layer-test layer p s x)) layers p s)))))
+          (lambda (p s x) (combine (map (lambda (layer p s) (layer-test layer p s x)) layers p (%begun s))))))
 
 ; The input, or what a shortcut makes of it, is added.
 (define (residual-layer layer . shortcut)

@@ -7,6 +7,10 @@
       (error (string-append name ": the two have different sizes:") (size a) (size b))))
 ; Of logits [n, classes] a class for each row.
 (define (%checked-classes name logits classes)
+  (if (> (length (size logits)) 2)
+      (error (string-append name (format ": expected logits of two axes, rows and classes; for more axes write (view logits '(-1 ~a)) and (view indices '(-1)); the sizes are"
+                                         (car (last-pair (size logits)))))
+             (size logits) (if (tensor? classes) (size classes) classes)))
   (if (not (if (tensor? classes) (equal? (size classes) (list (car (size logits)))) #f))
       (error (string-append name ": expected a tensor with a class for each row of the logits, whose sizes are") (size logits) classes)))
 

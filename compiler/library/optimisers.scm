@@ -111,6 +111,9 @@
 ; A gradient of any structure, scaled so that its norm is at most this.
 (define (clip-by-norm most gradient)
   (%check-most "clip-by-norm: the largest norm" most)
+  (if (procedure? gradient)
+      (error (string-append "clip-by-norm: expected a gradient, got a procedure; a rule sees one leaf at a time: (clip-by-leaf-norm most rule), or take the"
+                            " gradient first and (apply-rule rule p (clip-by-norm most gradient) state)")))
   (let ((norm (parameters-norm gradient)))
     (if (> norm most) (%scaled-by-ratio most norm gradient) gradient)))
 ; A ratio that f32 has no normal number for is applied in two parts.

@@ -2,8 +2,13 @@
 
 ; Files of pictures as an array: each a row [height, width, channels] of bytes.
 (define (picture-array paths height width . l)
-  (let ((channels (if (null? l) 3 (%only "picture-array" l))) (paths (if (vector? paths) paths (list->vector paths))))
-    (list 'pictures paths 0 (list (vector-length paths) height width channels))))
+  (let ((channels (if (null? l) 3 (%only "picture-array" l))))
+    (if (not (if (vector? paths) #t (list? paths))) (error "picture-array: expected paths, a list; of one file (list \"a.png\"), got" paths))
+    (if (not (if (%picture-length? height) (if (%picture-length? width) (memv channels '(1 3)) #f) #f))
+        (error "picture-array: height and width are integers from 1 to 32768, channels 1 or 3, got" height width channels))
+    (let ((paths (if (vector? paths) paths (list->vector paths))))
+      (list 'pictures paths 0 (list (vector-length paths) height width channels)))))
+(define (%picture-length? n) (if (integer? n) (if (exact? n) (<= 1 n 32768) #f) #f))
 
 ; A folder with a folder of pictures for each class: (classes . source), the names in order and a source whose batches are lists of pictures
 ; and classes. What is neither PNG nor JPEG by its name is left out.
@@ -58,7 +63,9 @@
 (define (normalize-channels t means deviations)
   (define (along l) (view (list->tensor l 'f32 (tensor-residence t)) (cons* 1 (length l) (map (lambda (n) 1) (cddr (size t))))))
   (if (not (if (= (length means) (cadr (size t))) (= (length deviations) (cadr (size t))) #f))
-      (error "normalize-channels: expected a mean and a deviation for each channel, of which there are" (cadr (size t)) means deviations))
+      (error (string-append "normalize-channels: expected a mean and a deviation for each channel of a batch"
+                            (if (= (length (size t)) 3) "; a single picture goes in as (unsqueeze t 0)" "") "; channels, means and deviations are")
+             (cadr (size t)) means deviations))
   (/ (- t (along means)) (along deviations)))
 
 ; From pictures as files have them, channels last, to what convolutions take, and back.

@@ -57,7 +57,9 @@
              (%plot-cells path labels (%plot-rows image) (lambda (x) (%grey (/ (- x low) span))) '())))
           ((if (= (length sizes) 3) (= (car sizes) 3) #f)
            (%plot-cells path labels (%plot-rows (permute image '(1 2 0))) (lambda (l) (apply %rgb l)) '()))
-          (else (error "plot-image: expected sizes (height width) or (3 height width), got" sizes)))))
+          (else (error (string-append "plot-image: expected sizes (height width) or (3 height width)"
+                                      (if (if (= (length sizes) 3) (= (caddr sizes) 3) #f) "; of a picture as read-image gives it (/ (channels-first t) 255)" "") ", got")
+                       sizes)))))
 
 ; A matrix by colours, with a scale of them beside it; small ones have their numbers in the cells.
 (define (plot-heat-map path labels matrix)
@@ -76,6 +78,8 @@
 ; --- what series are
 
 (define (%series name given)
+  (if (if (pair? given) (symbol? (car given)) #f)
+      (error (string-append name ": names of series are strings, (cons \"" (symbol->string (car given)) "\" numbers), got the symbol") (car given)))
   (if (if (pair? given) (string? (car given)) #f)
       (cons (car given) (%points name (cdr given)))
       (cons "" (%points name given))))

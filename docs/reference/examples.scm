@@ -291,7 +291,7 @@
 ; command-line
 (command-line)
 ; (command-line-options known): the procedure from a name to its value on the command line, `--name=value`, or in the list
-(define option (command-line-options '((epochs 20) (save #f))))
+(define option (command-line-options '((epochs 20) (save #f text))))
 (option 'epochs)
 ; assert, error
 (assert (= 1 1))
@@ -695,9 +695,9 @@
 ; shuffled-indices
 (size (shuffled-indices 10 7 0))
 ; random-crop, center-crop
-(list (size (random-crop (ones '(2 8 8)) '(4 4) 1)) (center-crop (view (arange 5) '(1 5)) '(3)))
+(list (size (random-crop (ones '(2 3 8 8)) '(4 4) 1)) (size (center-crop (ones '(2 3 8 8)) '(4 4))))
 ; random-flip
-(size (random-flip (ones '(2 8 8))))
+(size (random-flip (ones '(2 3 8 8))))
 ; normalize-channels
 (normalize-channels (ones '(1 1 2)) '(.5) '(.5))
 ; channels-first, channels-last

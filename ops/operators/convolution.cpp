@@ -35,6 +35,18 @@ cpu::Convolution read(const KernelCall& call, const Shape& weights) {
 
 DType type_of_product(const Tensor& a, const Tensor& b) { return floating_of(promoted(a.dtype, b.dtype)); }
 
+// What was probably meant: a picture without an axis for the batch, or weights of groups that the call does not have.
+std::string cure(const Shape& x, const Shape& w, const cpu::Convolution& c, bool transposed) {
+  if (x.rank() + 1 == w.rank()) return "; (unsqueeze x 0) makes a batch of one picture";
+  const bool split =
+      !transposed && x.rank() == w.rank() && w[1] > 0 && x[1] > w[1] && x[1] % w[1] == 0 && w[0] % (x[1] / w[1]) == 0;
+  if (!split || c.groups != 1) return "";
+  return fmt::format(
+      "; weights of {0} groups want them in the call, too: (convolution p x 1 0 1 {0}), behind strides, padding and "
+      "dilation",
+      x[1] / w[1]);
+}
+
 // What both have to fulfil; `channels` are those of the axis of weights that meets the input.
 cpu::Convolution check(const Call& call, bool transposed) {
   const std::string_view who = shown_name(call.op);
@@ -44,8 +56,9 @@ cpu::Convolution check(const Call& call, bool transposed) {
   const bool ranks = w.rank() == x.rank();
   const bool meet = ranks && (transposed ? w[0] == x[1] : x[1] % c.groups == 0 && w[1] == x[1] / c.groups);
   if (!meet || w[0] % c.groups != 0 || (c.groups > w[0] && c.groups > 1))
-    throw OperatorError(fmt::format("{}: an input of shape {} and weights of shape {} do not go together{}", who, x.text(),
-                                    w.text(), c.groups == 1 ? "" : fmt::format(" in {} groups", c.groups)));
+    throw OperatorError(fmt::format("{}: an input of shape {} and weights of shape {} do not go together{}{}", who, x.text(),
+                                    w.text(), c.groups == 1 ? "" : fmt::format(" in {} groups", c.groups),
+                                    cure(x, w, c, transposed)));
   c.windows.kernel = spatial_sizes(w);
   for (const std::int64_t size : c.windows.kernel)
     if (size < 1 || size > INT_MAX) throw OperatorError(fmt::format("{}: weights of shape {} have no windows", who, w.text()));

@@ -14,8 +14,9 @@ namespace {
 void check_integers(const Call& call, unsigned operand) {
   const Tensor& t = call.inputs[operand];
   if (t.weak ? !t.exact : is_floating(t.dtype))
-    throw OperatorError(
-        fmt::format("{}: indices are integers, not {}", shown_name(call.op), t.weak ? "other numbers" : name_of(t.dtype)));
+    throw OperatorError(fmt::format("{}: indices are integers, not {}", shown_name(call.op),
+                                    t.weak ? std::string("other numbers")
+                                           : fmt::format("{}; (cast t 'i64) makes indices of them", name_of(t.dtype))));
 }
 
 int axis_of(const Call& call) { return axis_in(shown_name(call.op), call.attributes[0].integer(), call.inputs[0].rank()); }

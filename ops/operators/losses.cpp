@@ -54,8 +54,11 @@ void infer_cross_entropy(const Call& call, ResultTypes& results) {
         "cross-entropy-loss: the second operand has the shape of the logits: classes are indices, one for each row; "
         "probabilities, such as one-hot ones, are for soft-cross-entropy-loss");
   if (logits.rank() != 2 || classes.rank() != 1 || classes.shape[0] != logits.shape[0])
-    throw OperatorError(fmt::format("cross-entropy-loss: indices of shape {} do not go with logits of shape {}",
-                                    classes.shape.text(), logits.shape.text()));
+    throw OperatorError(fmt::format(
+        "cross-entropy-loss: indices of shape {} do not go with logits of shape {}{}", classes.shape.text(), logits.shape.text(),
+        logits.rank() > 2 ? fmt::format("; for more axes write (view logits '(-1 {})) and (view indices '(-1))",
+                                        logits.shape[logits.rank() - 1])
+                          : ""));
   if (is_floating(classes.dtype))
     throw OperatorError(fmt::format("cross-entropy-loss: indices are integers, not {}; (cast t 'i64) makes indices of them",
                                     name_of(classes.dtype)));

@@ -22,7 +22,9 @@
                  (if (null? (cdr counts))
                      (in-sequence (batch-norm-layer out) relu global-mean (linear-layer out (options 'classes)))
                      (in-sequence (normalised out (quotient out 2) '(1 1)) (mean-pool 2) (blocks (quotient out 2) (cdr counts)))))))
-(define chosen (cdr (assv (options 'blocks) '((121 6 12 24 16) (169 6 12 32 32) (201 6 12 48 32)))))
+(define chosen
+  (let ((entry (assv (options 'blocks) '((121 6 12 24 16) (169 6 12 32 32) (201 6 12 48 32)))))
+    (if entry (cdr entry) (error "expected --blocks=121, 169 or 201, got" (options 'blocks)))))
 (define densenet (in-sequence (unit ReLU 3 (* 2 growth) '(7 7) 2 3) (pool 3 2 1) (blocks (* 2 growth) chosen)))
 
 (train-on-noise densenet 3 (of-classes (options 'classes)) options)

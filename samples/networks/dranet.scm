@@ -22,7 +22,10 @@
     (repeat n (lambda (i) (if (= i 0) (bottleneck in width stride dilation) later)))))
 (define (both first rest) (in-sequence first (in-parallel same (in-sequence) rest)))
 (define backbone
-  (let ((counts (if (> (options 'middle) 0) (list 3 8 (options 'middle) 3) (cdr (assv (options 'blocks) '((50 3 4 6 3) (101 3 4 23 3) (152 3 8 36 3)))))))
+  (let* ((known (assv (options 'blocks) '((50 3 4 6 3) (101 3 4 23 3) (152 3 8 36 3))))
+         (counts (cond ((> (options 'middle) 0) (list 3 8 (options 'middle) 3))
+                       (known (cdr known))
+                       (else (error "expected --blocks=50, 101 or 152, or --middle, got" (options 'blocks))))))
     (both (in-sequence (unit ReLU 3 base '(7 7) 2 3) (pool 3 2 1) (stage base base (car counts) 1 1))
           (in-sequence (stage (* 4 base) (* 2 base) (cadr counts) 2 1) (stage (* 8 base) (* 4 base) (caddr counts) 2 1)
                        (stage (* 16 base) (* 8 base) (cadddr counts) 1 2)))))

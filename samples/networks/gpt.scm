@@ -7,12 +7,16 @@
 ; 13B, 85B and 175B; --width, --blocks and --heads make others. GPT-2's smallest is --context=1024 without a name (124,439,808). --count only counts, without drawing them.
 (import network)
 
-(define options (command-line-options '((name "") (width 768) (blocks 12) (heads 12) (tokens 50257) (context 2048) (length 64) (batch 2) (steps 2) (rate .0006) (count #f))))
+(define options (command-line-options '((name #f text) (width 768) (blocks 12) (heads 12) (tokens 50257) (context 2048) (length 64) (batch 2) (steps 2) (rate .0006) (count #f))))
 
 ; Blocks, width and heads. Heads of xl and the width of 13B are such that one divides the other; 85B, whose sizes nobody tells, are some that come to so many.
 (define sizes '(("small" 12 768 12) ("medium" 24 1024 16) ("large" 24 1536 16) ("xl" 24 2048 16) ("2.7B" 32 2560 32) ("6.7B" 32 4096 32) ("13B" 40 5120 40)
                 ("85B" 105 8192 64) ("175B" 96 12288 96)))
-(define chosen (let ((entry (assoc (options 'name) sizes))) (if entry (cdr entry) (list (options 'blocks) (options 'width) (options 'heads)))))
+(define chosen
+  (let ((entry (assoc (options 'name) sizes)))
+    (cond (entry (cdr entry))
+          ((options 'name) (error (format "expected --name=~a, or --width, --blocks and --heads of your own, got" (string-join (map car sizes) ", ")) (options 'name)))
+          (else (list (options 'blocks) (options 'width) (options 'heads))))))
 (define blocks (car chosen))
 (define width (cadr chosen))
 (define heads (caddr chosen))

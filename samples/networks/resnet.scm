@@ -12,7 +12,7 @@
 (import network)
 (import noise)
 
-(define options (command-line-options '((blocks "18") (cifar 0) (bottleneck 0) (width #f) (classes 1000) (size 224) (batch 2) (steps 2) (rate .01) (count #f) (data #f) (folder #f))))
+(define options (command-line-options '((blocks "18") (cifar #f number) (bottleneck 0) (width #f number) (classes 1000) (size 224) (batch 2) (steps 2) (rate .01) (count #f) (data #f text) (folder #f text))))
 
 ; What the block makes of its input, and the input; where the shape changes, as a projection sees it.
 (define (block in out stride layer)
@@ -35,20 +35,25 @@
 (define (cifar-resnet kind widening width n)
   (in-sequence (unit ReLU 3 width '(3 3) 1 1) (stages kind widening width width (list n n n) 1)))
 
-(define (width-or otherwise) (if (options 'width) (string->number (options 'width)) otherwise))
+(define (width-or otherwise) (if (options 'width) (options 'width) otherwise))
 (define known '(("18" #f 2 2 2 2) ("34" #f 3 4 6 3) ("50" #t 3 4 6 3) ("101" #t 3 4 23 3) ("152" #t 3 8 36 3)))
-(define (numbers l word) ; of text with commas between them
-  (cond ((null? l) (list (string->number (list->string (reverse word)))))
-        ((char=? (car l) #\,) (cons (string->number (list->string (reverse word))) (numbers (cdr l) '())))
-        (else (numbers (cdr l) (cons (car l) word)))))
+(define (counts-of text)
+  (let ((counts (map string->number (string-split text #\,))))
+    (if (if (> (length counts) 1) (null? (remove (lambda (n) (if n (if (integer? n) (> n 0) #f) #f)) counts)) #f)
+        counts
+        (error "expected --blocks=18, 34, 50, 101, 152 or the blocks of each stage, such as 3,8,36,3, got" text))))
+(define (blocks-of depth each) ; of the same number in each of three stages, with so many layers each
+  (if (if (integer? depth) (if (> depth 2) (= (remainder (- depth 2) (* 3 each)) 0) #f) #f)
+      (quotient (- depth 2) (* 3 each))
+      (error "expected --cifar=N with a depth N of 6n + 2, such as 20 or 110, or of 9n + 2 with --bottleneck=1, such as 164, got" depth)))
 (define network
   (let* ((name (options 'blocks)) (entry (assoc name known)) (deep? (if entry (cadr entry) (= (options 'bottleneck) 1))))
-    (cond ((> (options 'cifar) 0)
+    (cond ((options 'cifar)
            (if (= (options 'bottleneck) 1)
-               (cifar-resnet bottleneck 4 (width-or 16) (quotient (- (options 'cifar) 2) 9))
-               (cifar-resnet basic 1 (width-or 16) (quotient (- (options 'cifar) 2) 6))))
+               (cifar-resnet bottleneck 4 (width-or 16) (blocks-of (options 'cifar) 3))
+               (cifar-resnet basic 1 (width-or 16) (blocks-of (options 'cifar) 2))))
           (else
-           (resnet (if deep? bottleneck basic) (if deep? 4 1) (width-or 64) (if entry (cddr entry) (numbers (string->list name) '())))))))
+           (resnet (if deep? bottleneck basic) (if deep? 4 1) (width-or 64) (if entry (cddr entry) (counts-of name)))))))
 
 ; Batches of files: n -> (images . loss).
 (define (cifar-batch records)

@@ -171,7 +171,7 @@
 (said (lambda () (clip-by-value -1 (sgd .1))))                         ; expect: clip-by-value: the largest value is a number that is not negative, got
 (said (lambda () (subset (arange 4) '(.5 1.7 3))))                     ; expect: subset: expected indices from 0 on, below the number of examples, which is
 (said (lambda () (loader-shard (loader (arange 8) 2) .5 2)))           ; expect: loader-shard: expected the number of a shard below that of all, got
-(said (lambda () (normalize-channels (ones '(1 1 2 2)) '(.1 .2) '(1 1)))) ; expect: normalize-channels: expected a mean and a deviation for each channel, of which there are
+(said (lambda () (normalize-channels (ones '(1 1 2 2)) '(.1 .2) '(1 1)))) ; expect: normalize-channels: expected a mean and a deviation for each channel of a batch; channels, means and deviations are
 ;;; case logits-under-a-mask
 ; What a mask has put to minus infinity counts for nothing where its probability is 0, nor does its derivative.
 (define masked (list->tensor '((1 -inf.0 3)) 'f64))

@@ -35,3 +35,21 @@
 (define r (checkpoint-*j (lambda (w) (layers 14 f w)) w 1))
 (write (car r))
 (write (sumall (cdr r)))
+
+;;; case gradients inside, planned and spilled
+; flags: --spill --memory=2600KiB
+(define (f w) (sumall (square (tanh (matmul w w)))))
+(define (trained rate) (let loop ((i 0) (w w)) (if (= i 12) (f w) (loop (+ i 1) (- w (* rate (cdr (*j f w 1))))))))
+(define r (checkpoint-*j trained .01 1))
+(write (car r))
+(write (cdr r))
+
+;;; case gradients inside that come again, one of them given up
+; flags: --memory=2600KiB
+(define (f w) (sumall (square (tanh (matmul w w)))))
+(define (g w) (let ((y (f w))) (if (> y 0) (error "ended" y)) y))
+(define (trained f) (lambda (rate) (let loop ((i 0) (w w)) (if (= i 10) (f w) (loop (+ i 1) (- w (* rate (cdr (*j f w 1)))))))))
+(define (guarded thunk) (call-with-error-handler (lambda (message irritants) (write message) 0) thunk))
+(write (checkpoint-*j (trained f) .01 1))
+(write (guarded (lambda () (checkpoint-*j (trained g) .01 1))))
+(write (checkpoint-*j (trained f) .02 1))

@@ -82,7 +82,7 @@ TEST_CASE("indices that are not there, or are no integers, are refused before an
   CHECK(error(w, O::embedding, {t, at({0, 2}, {2})}) == "embedding: there is no index 2 along an axis of size 2");
   CHECK(error(w, O::embedding, {t, weak_number(-1, true)}) == "embedding: there is no index -1 along an axis of size 2");
   CHECK(error(w, O::embedding, {t, weak_number(0.5, false)}) == "embedding: indices are integers, not other numbers");
-  CHECK(error(w, O::embedding, {t, t}) == "embedding: indices are integers, not f64");
+  CHECK(error(w, O::embedding, {t, t}) == "embedding: indices are integers, not f64; (cast t 'i64) makes indices of them");
   CHECK(error(w, O::gather, {t, at({3, 0}, {2, 1})}, {integer(1)}) == "gather: there is no index 3 along an axis of size 3");
   CHECK(error(w, O::gather, {t, at({0, 0, 0}, {3, 1})}, {integer(1)}) ==
         "gather: indices of shape (3 1) do not go with a tensor of shape (2 3) along axis 1");

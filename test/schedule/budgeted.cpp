@@ -422,7 +422,7 @@ TEST_CASE("what is remembered of calls waits where they differ, and is forgotten
 
 TEST_CASE("with a file a run is reversed within its budget, and what would take longer to run again goes there") {
   Random random(15);
-  std::uint64_t spilled = 0, kept = 0, over = 0, worse = 0, longer = 0, much_longer = 0, runs = 0;
+  std::uint64_t spilled = 0, kept = 0, over = 0, worse = 0, longer = 0, runs = 0;
   for (int round = 0; round < cairn::test::rounds(40); ++round) {
     Layers layers = random_layers(random, 40 + random.below(round % 4 == 0 ? 300 : 80));
     for (std::uint64_t& own : layers.own) own /= 32; // beside elements, records are small
@@ -453,7 +453,6 @@ TEST_CASE("with a file a run is reversed within its budget, and what would take 
       // With room for all tapes in the file, few plans come out longer: those that are foreseen to take too much with it give way
       // to what is left without it, which is not what would have been planned without it from the start.
       CHECK(all.executed <= without.executed + layers.size());
-      much_longer += all.executed > without.executed + layers.size() / 3 ? 1 : 0;
       longer += all.executed > without.executed + layers.size() / 8 ? 1 : 0;
       over += some.peak > spec.memory ? 1 : 0;
       worse += some.executed > without.executed + layers.size() / 4 ? 1 : 0;
@@ -467,7 +466,7 @@ TEST_CASE("with a file a run is reversed within its budget, and what would take 
   CHECK(spilled * 10 < kept * 9);
   // A file that holds a little may be used up by the wrong tapes, in one of fifty runs; few runs may have one of them.
   const std::uint64_t most = std::max<std::uint64_t>(1, runs / 50);
-  CHECK((over <= most && worse <= most && longer <= most && much_longer <= most));
+  CHECK((over <= most && worse <= most && longer <= most));
 }
 
 TEST_CASE("what only the last steps of a run read has room while everything before them is reversed") {

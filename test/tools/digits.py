@@ -49,6 +49,8 @@ class Digits(ToolTest):
         self.assertIn("there is no option --epoch=3; these there are, as --name=value: (epochs batch save load pictures data)",
                       self.digits("--epoch=3", code=1).errors)
         self.assertIn("expected a number behind --epochs=, got", self.digits("--epochs=many", code=1).errors)
+        for name, kind in (("epochs", "NUMBER"), ("save", "TEXT"), ("load", "TEXT"), ("pictures", "TEXT")):
+            self.assertIn(f"--{name} alone says nothing; write --{name}={kind}", self.digits(f"--{name}", code=1).errors)
 
     def test_metrics_and_pictures(self):
         output = self.digits("--epochs=2", "--pictures=.", options=["--metrics=digits.csv"]).output.split()

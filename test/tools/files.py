@@ -293,6 +293,23 @@ class Formats(Files):
         self.assertEqual(self.value(types % " (quote f64)"), "(f64 f64)")
         self.assertIn("read-table: expected a type of elements: one of", self.refused("(read-table \"x.csv\" 'float64)"))
 
+    def test_integers_of_tables_are_none_that_are_missing_or_cut(self):
+        self.write("x.csv", "a,b,c,d\n\n1,-128,x,1\n2,127,1.5,\n")
+        self.assertEqual(self.value("(let ((t (read-table \"x.csv\" 'f64))) (map tensor-type (list (cadr t) (caddr t))))"), "(f64 f64)")
+        self.assertIn("read-table: x.csv: line 4: field 4 is missing, which no i64 is; leave the type out or give 'f64", self.refused("(read-table \"x.csv\" 'i64)"))
+        # A column of texts has no numbers to be held.
+        self.write("x.csv", "a,b,c\n1,-128,x\n2,127,1.5\n")
+        self.assertEqual(self.value("(map (lambda (c) (if (tensor? c) (tensor->list c) c)) (cdr (read-table \"x.csv\" 'i8)))"), '((1 2) (-128 127) ("x" "1.5"))')
+        self.assertIn("line 2: field 2 is -128, which no u8 is", self.refused("(read-table \"x.csv\" 'u8)"))
+        for number, type, held in (("1.5", "i64", False), ("255", "u8", True), ("256", "u8", False), ("128", "i8", False), ("-32768", "i16", True), ("32768", "i16", False),
+                                   ("-2147483648", "i32", True), ("2147483648", "i32", False), ("-9223372036854775808", "i64", True), ("9223372036854775808", "i64", False),
+                                   ("inf", "i64", False), ("NaN", "u8", False)):
+            self.write("x.csv", f"a\n{number}\n")
+            if held:
+                self.assertEqual(self.value(f"(cadr (read-table \"x.csv\" '{type}))"), f"#<tensor {type} (1) [{number}]>")
+            else:
+                self.assertIn(f", which no {type} is; leave the type out or give 'f64", self.refused(f"(read-table \"x.csv\" '{type})"))
+
     def test_known_classes_of_texts(self):
         self.assertEqual(self.value("""(text-classes '("b" "a" "b") '("c" "b" "a"))"""), '(("c" "b" "a") . #<tensor i64 (3) [1 2 1]>)')
         self.assertIn('text-classes: "d" is none of the classes ("a" "b")', self.refused("""(text-classes '("b" "d") '("a" "b"))"""))

@@ -4,6 +4,8 @@
     mistakes.py --bin FOLDER
 """
 import os
+import re
+import shlex
 import signal
 import subprocess
 import unittest
@@ -122,7 +124,52 @@ MISTAKES = [
     ("a budget without its unit", "(display 1)\n", ["--memory=24"], 3, ["memory budget of 24 bytes exceeded"]),
     ("threads", "(display 1)\n", ["--threads=4"], 2, ["there is no option --threads: a thread for each processor that the process may use; 'taskset -c 0-3 vmrun ...' gives it four"]),
     ("torch.nn.Linear", "(display (nn.Linear 3 4))\n", [], 2, ["write (linear p x), with p from (new-linear inputs outputs)"]),
-    ("sklearn.train_test_split", "(display (train_test_split 1))\n", [], 2, ["write (shuffled-indices n seed 0)"]),
+    ("sklearn.train_test_split", "(display (train_test_split 1))\n", [], 2,
+     ["write (subset source indices), with parts of (shuffled-indices n seed 0) as indices: (index order '(0 800)), (index order '(800 #f))"]),
+    ("numpy.load", "(load \"x.npy\")\n", [], 2, ["; (read-npy path) and (load-parameters path like) read tensors"]),
+    ("a rule where a gradient is clipped", "(clip-by-norm 1 (sgd .1))\n", [], 1,
+     ["error: clip-by-norm: expected a gradient, got a procedure; a rule sees one leaf at a time: (clip-by-leaf-norm most rule), or take the gradient first and "
+      "(apply-rule rule p (clip-by-norm most gradient) state)"]),
+    ("what makes a rule", "(checkpoint-*j-update! (lambda (p) (* p p)) 1. 1 adam 0)\n", [], 1,
+     ["expected the pair of a leaf and its state from the rule, got #<procedure>; is what makes a rule meant, as (adam .01) does?"]),
+    ("a picture that is no batch", "(normalize-channels (ones '(3 8 8)) '(1 2 3) '(1 2 3))\n", [], 1, ["; a single picture goes in as (unsqueeze t 0); channels, means and deviations are 8 (1 2 3) (1 2 3)"]),
+    ("a pair that is no list", "(define-values (value (cons slope offset)) (*j (lambda (m) (* (car m) (cdr m))) (cons 2. 3.) 1))\n", [], 1,
+     ["error: no pattern matches 3.0; of a pair that is no list, such as (value . gradient), (define-values (a . b) pair) names the parts"]),
+    ("a folder of pictures that is not there", "(plot-lines \"pics/all/a.svg\" '() '(1 2 3))\n", [], 1,
+     ["pics/all/a.svg: the folder pics/all is not there; make it first (mkdir -p pics/all)"]),
+    ("a function among layers", "(in-sequence (linear-layer 2 3) ReLU)\n", [], 1,
+     ["error: in-sequence: expected layers, got a procedure; a layer of it is made by function-layer, as in (function-layer ReLU): #<procedure"]),
+    ("a function among layers beside each other", "(in-parallel list (linear-layer 2 3) ReLU)\n", [], 1, ["error: in-parallel: expected layers, got a procedure; "]),
+    ("a list of layers", "(in-sequence (list (linear-layer 2 3)))\n", [], 1, ["error: in-sequence: expected layers; of a list of them (apply in-sequence layers), got (#("]),
+    ("statistics that begin as states do", "(define n (in-sequence (batch-norm-layer 2)))\n(layer-train n (layer-parameters n) 0 (ones '(2 2)))\n", [], 1,
+     ["expected statistics, got 0; begin with (layer-statistics layer)"]),
+    ("statistics of one layer", "(define n (batch-norm-layer 2))\n(layer-test n (layer-parameters n) 0 (ones '(2 2)))\n", [], 1,
+     ["expected statistics, got 0; begin with (layer-statistics layer)"]),
+    ("the cross entropy of sequences", "(cross-entropy-loss (ones '(2 3 8)) (zeros '(2 3) 'i64))\n", [], 1,
+     ["indices of shape (2 3) do not go with logits of shape (2 3 8); for more axes write (view logits '(-1 8)) and (view indices '(-1))"]),
+    ("the accuracy of sequences", "(accuracy (ones '(2 3 8)) (zeros '(2 3) 'i64))\n", [], 1,
+     ["accuracy: expected logits of two axes, rows and classes; for more axes write (view logits '(-1 8)) and (view indices '(-1)); the sizes are (2 3 8) (2 3)"]),
+    ("the perplexity of sequences", "(perplexity (ones '(2 3 8)) (zeros '(2 3) 'i64))\n", [], 1, ["; for more axes write (view logits '(-1 8)) and (view indices '(-1))"]),
+    ("one path of a picture", "(picture-array \"a.png\" 8 8)\n", [], 1, ["a.scm:1:1: error: picture-array: expected paths, a list; of one file (list \"a.png\"), got \"a.png\""]),
+    ("a picture without a height", "(picture-array '(\"a.png\") 0 8)\n", [], 1,
+     ["a.scm:1:1: error: picture-array: height and width are integers from 1 to 32768, channels 1 or 3, got 0 8 3"]),
+    ("pictures of two channels", "(picture-array '(\"a.png\") 32768 8 2)\n", [], 1, ["channels 1 or 3, got 32768 8 2"]),
+    ("a seed below zero", "(loader (arange 4) 2 -1)\n", [], 1, ["a.scm:1:1: error: loader: expected an integer from 0 on as the seed of the order"]),
+    ("rows by floats", "(embedding (ones '(4 3)) (ones '(2)))\n", [], 1, ["error: embedding: indices are integers, not f32; (cast t 'i64) makes indices of them"]),
+    ("elements by floats", "(gather (ones '(4 3)) (ones '(4 1)) 1)\n", [], 1, ["error: gather: indices are integers, not f32; (cast t 'i64) makes indices of them"]),
+    ("a picture of floats", "(write-png \"a.png\" (ones '(3 3)))\n", [], 1, ["expected a picture: a tensor of u8, as (cast (* 255 t) 'u8) makes of parts from 0 to 1"]),
+    ("a picture as it is read", "(plot-image \"a.svg\" '() (ones '(4 6 3) 'u8))\n", [], 1,
+     ["plot-image: expected sizes (height width) or (3 height width); of a picture as read-image gives it (/ (channels-first t) 255), got (4 6 3)"]),
+    ("a symbol as the name of a series", "(plot-lines \"a.svg\" '() (cons 'loss '(1 2 3)))\n", [], 1,
+     ["plot-lines: names of series are strings, (cons \"loss\" numbers), got the symbol loss"]),
+    ("a type that no file has", "(raw-array \"a.scm\" 'u9)\n", [], 1, ["raw-array: expected a type of elements in a file, one of (u8 i8 i16 u16 f16 bf16 i32 u32 f32 i64 f64 i16-be", "), got u9"]),
+    ("numpy.einsum of a diagonal", "(einsum \"ii->i\" (ones '(3 3)))\n", [], 1, ["einsum: a letter or ... stands twice in one term of \"ii->i\"; (diag t) takes the diagonal out of a matrix"]),
+    ("groups that the call lacks", "(convolution (new-convolution 4 8 '(3 3) 2) (ones '(1 4 9 9)))\n", [], 1,
+     ["weights of shape (8 2 3 3) do not go together; weights of 2 groups want them in the call, too: (convolution p x 1 0 1 2), behind strides, padding and dilation"]),
+    ("a convolution of one picture", "(convolution (new-convolution 4 8 '(3 3)) (ones '(4 9 9)))\n", [], 1,
+     ["weights of shape (8 4 3 3) do not go together; (unsqueeze x 0) makes a batch of one picture"]),
+    ("a tensor as the cotangent of a number", "(define-derivative (f x) (value (* x x)) (reverse (y c) (list (fill '() 2.))))\n(gradient f 1.)\n", [], 1,
+     ["a cotangent #<tensor f32 ()> does not have the shape of 1.0; that of a number is a number: (tensor->number t), or (sumall t) of several"]),
     ("numpy.tensordot", "(display (np.tensordot 1))\n", [], 2, ["write (einsum \"ij,jk->ik\" a b)"]),
     ("a picture that is no SVG", "(plot-lines \"p.png\" '() '(1 2 3))\n", [], 1, ["error: plot-lines: pictures are written as SVG: expected the name of a file that ends in .svg, got \"p.png\""]),
     ("a matrix as a series", "(plot-lines \"p.svg\" '() (randn '(3 3)))\n", [], 1, ["error: plot-lines: a series is a tensor of numbers [n] or of points [n, 2], got one of sizes (3 3)"]),
@@ -194,6 +241,13 @@ class Mistakes(ToolTest):
         self.assertIn("in work at a.scm:3:", errors)
         self.assertTrue(errors.endswith("vmrun: vmrun --resume=a.capsule goes on from here\n"), errors)
         self.assertEqual(self.vmrun("--resume=a.capsule", "--steps=1000000", code=75).output, "")
+        # What is no part of the state is in the line that goes on, as it was given.
+        given = ["--memory=50MiB", "--output=out 1.txt", "--metrics=m.csv", "--report=it's.html", "--read=/usr", "--read=/etc", "--write=/tmp"]
+        code, output, errors = self.interrupt("--seed=3", "--save=a.capsule", *given, "a.scm")
+        line = re.search(r"^vmrun: vmrun (.*) goes on from here\n\Z", errors, re.MULTILINE)
+        self.assertIsNotNone(line, errors)
+        self.assertEqual(shlex.split(line.group(1)), ["--resume=a.capsule", *given])
+        self.vmrun(*shlex.split(line.group(1)), "--steps=1000000", code=75)
         code, output, errors = self.interrupt("--save=b.capsule", "a.scm", by=signal.SIGTERM)
         self.assertEqual(code, 143, errors)
         self.assertTrue(errors.endswith("vmrun: vmrun --resume=b.capsule goes on from here\n"), errors)

@@ -161,6 +161,15 @@ class Networks(ToolTest):
         self.assertEqual(self.vmrun("text.scm").output, "#f(0.0 -inf.0 -inf.0)")
 
     def test_names_that_are_none(self):
+        for words, said in (("resnet.scm --blocks=19", "expected --blocks=18, 34, 50, 101, 152 or the blocks of each stage, such as 3,8,36,3, got \"19\""),
+                            ("resnet.scm --blocks=3,,3", "such as 3,8,36,3, got \"3,,3\""), ("resnet.scm --blocks=3,0", "such as 3,8,36,3, got \"3,0\""),
+                            ("resnet.scm --cifar=21", "expected --cifar=N with a depth N of 6n + 2, such as 20 or 110, or of 9n + 2 with --bottleneck=1, such as 164, got 21"),
+                            ("resnet.scm --cifar=2", "such as 164, got 2"), ("resnet.scm --cifar=32 --bottleneck=1", "such as 164, got 32"),
+                            ("resnet.scm --width", "write --width=NUMBER"), ("resnet.scm --data", "write --data=TEXT"),
+                            ("densenet.scm --blocks=122", "expected --blocks=121, 169 or 201, got 122"),
+                            ("dranet.scm --blocks=18", "expected --blocks=50, 101 or 152, or --middle, got 18"),
+                            ("gpt.scm --name=smal", "expected --name=small, medium, large, xl, 2.7B, 6.7B, 13B, 85B, 175B, or --width, --blocks and --heads of your own, got \"smal\"")):
+            self.assertIn(said, self.network(words, code=1).errors)
         self.assertIn("expected vgg11, vgg16, vgg19 or alexnet, got \"vgg12\"", self.network("vgg.scm --name=vgg12", code=1).errors)
         self.assertIn("expected 53 or 19 layers, got 20", self.network("darknet.scm --layers=20", code=1).errors)
 

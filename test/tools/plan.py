@@ -156,6 +156,14 @@ class Plan(ToolTest):
             counts = self.counts("rest.json")
             self.assertEqual((counts["steps"], counts["work"]), (whole["steps"], whole["work"]), part)
 
+    def test_rows_for_different_budgets_do_not_look_alike(self):
+        samples = os.path.join(os.path.dirname(__file__), "..", "..", "samples")
+        for words in (("gpt.scm", "--width=64", "--blocks=16", "--rounds=2"), ("layers.scm",)):
+            rows = re.findall(r"(?m)^ +(\d+)(KiB|MiB) +\d", self.vmrun("--plan", os.path.join(samples, words[0]), *words[1:]).output)
+            self.assertGreater(len(rows), 5)
+            self.assertEqual(len(set(rows)), len(rows), rows)
+            self.assertEqual({unit for number, unit in rows}, {"KiB" if words[0] == "gpt.scm" else "MiB"})
+
     def test_what_rules_make_is_counted(self):
         adam = "(adam .01)"
         self.write("a.scm", TRAINING.format(adam, 0))

@@ -43,8 +43,12 @@ class Samples(ToolTest):
     def test_logistic_needs_a_tape_or_checkpoints(self):
         self.sample("logistic.scm", "*j", 3000000, options=["--memory=64MiB"], code=3)
 
-    def test_logistic_refuses_unknown_operators(self):
-        self.sample("logistic.scm", "j*", 10, code=1)
+    def test_what_is_none_of_the_choices_is_refused(self):
+        for words, said in ((("logistic.scm", "j*", 10), "expected *j or checkpoint-*j, got \"j*\""), (("logistic.scm", "*j", "many"), "expected the number of iterations behind the operator, got \"many\""),
+                            (("layers.scm", "j*"), "expected *j or checkpoint-*j, got \"j*\""), (("layers.scm", "*j", "many"), "expected the number of layers behind the operator, got \"many\""),
+                            (("spirals.scm", 400), "there is no option 400; these there are, as --name=value: (steps)"), (("gpt.scm", "--width"), "write --width=NUMBER"),
+                            (("training.scm", "--steps=many"), "expected a number behind --steps=, got \"many\""), (("pendulum.scm", "--pictures"), "write --pictures=TEXT")):
+            self.assertIn(said, self.sample(*words, code=1).errors)
 
     def test_determinant(self):
         for n in (1, 2, 5, 8):
@@ -65,7 +69,7 @@ class Samples(ToolTest):
             return sum((slope * x + offset - y) ** 2 for x, y in zip(inputs, outputs)) / count
 
         h = 1e-5
-        loss, gradient = self.numbers("training.scm", 60)
+        loss, gradient = self.numbers("training.scm", "--steps=60")
         self.assertAlmostEqual(loss, trained(math.log(0.01), 60), delta=1e-10)
         quotient = (trained(math.log(0.01) + h, 60) - trained(math.log(0.01) - h, 60)) / (2 * h)
         self.assertAlmostEqual(gradient, quotient, delta=1e-6)
@@ -100,10 +104,12 @@ class Samples(ToolTest):
         self.assertLess(last, 0.05)
 
     def test_gpt_is_the_same_where_a_tape_does_not_fit(self):
-        whole = self.sample("gpt.scm", 16, 16, 2, options=["--checkpoint=tape"]).output
-        self.sample("gpt.scm", 16, 16, 2, options=["--checkpoint=tape", "--memory=2MiB"], code=3)
-        self.assertEqual(self.sample("gpt.scm", 16, 16, 2, options=["--checkpoint=bisection", "--memory=2MiB"]).output, whole)
-        self.assertEqual(self.sample("gpt.scm", 16, 16, 2, options=["--memory=2MiB"]).output, whole)  # as its first lines say
+        def gpt(*options, code=0):
+            return self.sample("gpt.scm", "--blocks=16", "--rounds=2", options=options, code=code).output
+        whole = gpt("--checkpoint=tape")
+        gpt("--checkpoint=tape", "--memory=2MiB", code=3)
+        self.assertEqual(gpt("--checkpoint=bisection", "--memory=2MiB"), whole)
+        self.assertEqual(gpt("--memory=2MiB"), whole)  # as its first lines say
 
     def test_the_programs_of_pages(self):
         for page, least in (("language.md", 2), ("network.md", 2)):
@@ -124,6 +130,7 @@ class Samples(ToolTest):
         self.assertAlmostEqual(gradient, formula, delta=1e-12)
 
     def test_layers_are_the_same_within_any_budget(self):
+        self.assertEqual(self.sample("layers.scm", "*j").output, self.sample("layers.scm", options=["--memory=64MiB"]).output)
         whole = self.sample("layers.scm", "*j", 12).output
         for memory in ("64MiB", "16MiB", "12MiB"):
             self.assertEqual(self.sample("layers.scm", "checkpoint-*j", 12, options=[f"--memory={memory}"]).output, whole, memory)

@@ -37,6 +37,24 @@ template <class T> T require(std::optional<T> parsed, const std::string& option,
   return *parsed;
 }
 
+// So that a shell reads it as it is.
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:@%+";
+  if (word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// What the line that goes on with a saved state needs.
+std::string options_again(const CLI::App& app, const RunOptions& options) {
+  std::string out = options.save.empty() ? "" : shell_word("--resume=" + options.save);
+  for (const char* option : {"--memory", "--spill", "--device", "--output", "--output-limit", "--metrics", "--events", "--report",
+                             "--read", "--write"})
+    for (const std::string& value : app.get_option(option)->results()) out += " " + shell_word(std::string(option) + "=" + value);
+  return out;
+}
+
 // What follows the last comma is a size if it can be one: folders may have commas in their names.
 void interpret_spill(const std::string& text, RunOptions& options) {
   const std::size_t comma = text.rfind(',');
@@ -250,6 +268,7 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   try {
     interpret(app, raw, options);
     check_together(app, options);
+    options.again = options_again(app, options);
     return std::nullopt;
   } catch (const UsageError& e) {
     return bad_usage("vmrun", e.what());

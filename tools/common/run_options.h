@@ -47,6 +47,7 @@ struct RunOptions {
   std::uint64_t seed = 0;
   std::vector<std::string> libraries;
   std::vector<std::string> readable, writable; // files and folders beside the current one
+  std::string again; // of the line that goes on with what --save wrote: --resume, and what is no part of the state
 };
 
 // Nothing if all is well; else the exit code, and the user has been told why.

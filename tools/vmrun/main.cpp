@@ -366,7 +366,7 @@ int Session::interrupted() {
   std::string said = cairn_vm_where(vm_.get(), where.text()) == CAIRN_OK ? std::string(where.view()) : "";
   if (options_.save.empty()) return finish(code, said);
   if (Leave saved = save(); saved.code != kDone) return finish(saved.code, said + saved.message);
-  return finish(code, said + "vmrun: vmrun --resume=" + options_.save + " goes on from here\n");
+  return finish(code, said + "vmrun: vmrun " + options_.again + " goes on from here\n");
 }
 
 // A step that the whole budget does not hold will never be made with it; otherwise there is nothing to say, as with --steps.

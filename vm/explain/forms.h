@@ -42,6 +42,7 @@ std::string abbreviated(double number);          // 1.23 M
 std::string bytes_text(std::int64_t bytes);      // 512 bytes, 12.3 KiB, 34.1 MiB
 std::string seconds_text(double seconds);        // 12.3 s, 4.56 ms
 std::string size_text(std::uint64_t bytes);      // 512KiB, 35MiB, as options take it, never less
+std::string size_in_kib(std::uint64_t bytes);    // 35840KiB, likewise
 std::string calls_text(const Calls::Sums& sums); // "1,200 to 1,300 steps, replay 1.0000, 3.2 MiB at the peak"
 
 } // namespace cairn::explain

@@ -71,9 +71,14 @@ std::string seconds_text(double seconds) {
   return seconds < 0.1 ? fmt::format("{:.3g} ms", 1000 * seconds) : fmt::format("{:.3g} s", seconds);
 }
 
+std::string size_in_kib(std::uint64_t bytes) {
+  constexpr std::uint64_t kKibi = std::uint64_t{1} << 10;
+  return fmt::format("{}KiB", (bytes + kKibi - 1) / kKibi);
+}
+
 std::string size_text(std::uint64_t bytes) {
-  constexpr std::uint64_t kKibi = std::uint64_t{1} << 10, kMebi = std::uint64_t{1} << 20;
-  if (bytes < 10 * kMebi) return fmt::format("{}KiB", (bytes + kKibi - 1) / kKibi);
+  constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
+  if (bytes < 10 * kMebi) return size_in_kib(bytes);
   return fmt::format("{}MiB", (bytes + kMebi - 1) / kMebi);
 }
 

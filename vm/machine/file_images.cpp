@@ -43,7 +43,10 @@ Value write_png(FileCall& call) {
   const bool grey = t.rank() == 2;
   if (t.dtype != DType::u8 || (!grey && (t.rank() != 3 || t.shape[2] < 1 || t.shape[2] > 4)) || t.elements() == 0 ||
       t.shape[0] > INT32_MAX || t.shape[1] > INT32_MAX)
-    call.wrong("a picture: a tensor of u8 of height, width and 1 to 4 channels", call.operands[1]);
+    call.wrong(ops::is_floating(t.dtype) ? "a picture: a tensor of u8, as (cast (* 255 t) 'u8) makes of parts from 0 to 1, of "
+                                           "height, width and 1 to 4 channels"
+                                         : "a picture: a tensor of u8 of height, width and 1 to 4 channels",
+               call.operands[1]);
   const cairn_picture picture{t.shape[0], t.shape[1], grey ? 1 : t.shape[2], 0};
   call.engine.meter().spend(kPictureWork * static_cast<std::uint64_t>(t.bytes()));
   value::ChargedVector<std::byte> elements(static_cast<std::size_t>(t.bytes()), call.heap);

@@ -54,12 +54,27 @@ DType type_by_numbers(std::span<const double> numbers) {
   return f32_holds_all ? DType::f32 : DType::f64;
 }
 
+// A number that a type of integers does not hold, in which line of the file; 0: there is none.
+struct NoInteger {
+  double number = 0;
+  std::uint64_t line = 0;
+};
+
+bool is_held(double d, DType type) {
+  if (std::trunc(d) != d) return false; // also where it is missing
+  const bool is_unsigned = type == DType::u8;
+  const int bits = static_cast<int>(8 * ops::bytes_of(type)) - (is_unsigned ? 0 : 1);
+  return d < std::ldexp(1, bits) && d >= (is_unsigned ? 0 : -std::ldexp(1, bits));
+}
+
 // What a first look at all rows tells. Numbers of columns of text are zeros.
 struct Columns {
-  explicit Columns(FileCall& call) : memory(call.heap, call.heap.scratch), numbers(call.heap), is_text(call.heap) {}
+  explicit Columns(FileCall& call)
+      : memory(call.heap, call.heap.scratch), numbers(call.heap), no_integers(call.heap), is_text(call.heap) {}
   value::Charged memory; // of names, and of fields while they are looked at
   std::vector<std::string> names;
-  value::ChargedVector<double> numbers; // row by row
+  value::ChargedVector<double> numbers;        // row by row
+  value::ChargedVector<NoInteger> no_integers; // of each column the first, where integers are asked for
   value::ChargedVector<char> is_text;
   std::size_t rows = 0;
   bool named = false;
@@ -76,13 +91,15 @@ formats::TableRows rows_of(std::string_view text, char separator, value::Charged
   return {text, separator, [&memory](std::uint64_t bytes) { memory.grow(static_cast<std::int64_t>(bytes)); }};
 }
 
-void look_at(FileCall& call, std::string_view text, char separator, Columns& columns) {
+void look_at(FileCall& call, std::string_view text, char separator, std::optional<DType> type, Columns& columns) {
+  const bool integers = type && !ops::is_floating(*type);
   formats::TableRows rows = rows_of(text, separator, columns.memory);
   Fields fields;
   for (bool first = true; rows.next(fields); first = false) {
     call.engine.meter().poll();
     if (first) {
       columns.is_text.assign(fields.size(), 0);
+      columns.no_integers.assign(integers ? fields.size() : 0, {});
       columns.named = !has_number(fields);
       if (columns.named) {
         for (const std::string_view field : fields) {
@@ -98,9 +115,21 @@ void look_at(FileCall& call, std::string_view text, char separator, Columns& col
     for (std::size_t i = 0; i < fields.size(); ++i) {
       const std::optional<double> d = columns.is_text[i] != 0 ? 0 : formats::field_number(fields[i]);
       if (!d) columns.is_text[i] = 1;
+      if (integers && d && columns.no_integers[i].line == 0 && !is_held(*d, *type)) columns.no_integers[i] = {*d, rows.line()};
       columns.numbers.push_back(d.value_or(0));
     }
     ++columns.rows;
+  }
+}
+
+void check_integers(const Columns& columns, std::optional<DType> type) {
+  for (std::size_t i = 0; i < columns.no_integers.size(); ++i) {
+    const auto& [number, line] = columns.no_integers[i];
+    if (columns.is_text[i] != 0 || line == 0) continue;
+    throw formats::FormatError(formats::FormatError::kNowhere,
+                               fmt::format("line {}: field {} is {}, which no {} is; leave the type out or give 'f64", line,
+                                           i + 1, std::isnan(number) ? "missing" : fmt::format("{}", number),
+                                           ops::name_of(*type)));
   }
 }
 
@@ -145,7 +174,8 @@ Value read_table(FileCall& call) {
     call.engine.meter().spend(8 * file.size()); // bytes that are looked at, and not just copied
     checked_length(call, file, view(text), 0);
     Columns columns(call);
-    look_at(call, view(text), separator, columns);
+    look_at(call, view(text), separator, type, columns);
+    check_integers(columns, type);
     const std::size_t count = columns.is_text.size();
     value::ChargedVector<value::Pair*> cells(count, nullptr, call.heap);
     value::Owned list(call.heap, value::kNull);

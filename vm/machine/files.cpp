@@ -38,6 +38,10 @@ namespace {
 std::string reason(const files::Opened& opened, const char* right, std::string_view path) {
   if (opened.fault == EXDEV)
     return fmt::format("a link leads out of what was granted; name the file that it leads to, granted with --{}=PATH", right);
+  if (const std::size_t slash = path.rfind('/'); opened.fault == ENOENT && *right == 'w' && slash != std::string_view::npos) {
+    const std::string folder = shown_path(path.substr(0, slash));
+    return fmt::format("the folder {0} is not there; make it first (mkdir -p {0})", folder);
+  }
   if (opened.fault != 0)
     return fmt::format("cannot be opened: {}{}", std::strerror(opened.fault),
                        opened.fault == ENOENT && !path.starts_with('/')

@@ -138,6 +138,9 @@ std::string_view hint_of_operand(std::string_view expected, Value given) {
   if (expected == "a procedure" && number) return "; a list of numbers is written with a quote, '(2 3), or (list 2 3)";
   if (expected == "a pattern" && value::is_tensor(given))
     return "; a list was meant, such as the parameters of a layer: are two arguments in each other's place?";
+  if (expected == "a pattern" && number)
+    return "; of a pair that is no list, such as (value . gradient), (define-values (a . b) pair) names the parts, and the "
+           "pattern (cons a b) matches it";
   if (expected == "a procedure" && given.is_pair()) return "; it is a list: are two arguments in each other's place?";
   if (expected == "a procedure" && value::is_tensor(given)) return "; (index t i) is a part of a tensor";
   if (expected == "a tensor" && number) return "; (list->tensor x) is the tensor without axes that holds a number";

@@ -19,8 +19,11 @@ using value::Owned;
 namespace {
 
 [[noreturn]] void wrong_shape(Engine& engine, const char* what, Value t, Value v) {
+  const bool tensor_for_number = value::is_tensor(engine.primal(t)) && engine.is_number(v);
   throw ProgramError(fmt::format("{} {} does not have the shape of {}{}", what, engine.describe(t), engine.describe(v),
-                                 machine::hint_of_cotangent(what, t)));
+                                 tensor_for_number
+                                     ? "; that of a number is a number: (tensor->number t), or (sumall t) of several"
+                                     : machine::hint_of_cotangent(what, t)));
 }
 
 // Symbols, strings, characters and booleans stand for themselves: another one in the place of one means that the parts do not

@@ -26,9 +26,15 @@ std::string table(std::vector<schedule::Point> curve, std::uint64_t budget, std:
   const auto is_budget = [&](const schedule::Point& point) { return point.budget == budget; };
   if (time && budget < whole && std::none_of(curve.begin(), curve.end(), is_budget)) curve.push_back({budget, *time});
   std::sort(curve.begin(), curve.end(), [](const schedule::Point& a, const schedule::Point& b) { return a.budget < b.budget; });
+  // Where two of them would look alike, all are told more exactly.
+  const auto alike = [](const schedule::Point& a, const schedule::Point& b) {
+    return explain::size_text(a.budget) == explain::size_text(b.budget);
+  };
+  const bool exactly = std::adjacent_find(curve.begin(), curve.end(), alike) != curve.end();
   std::string out = "  --memory=       time of one tape\n";
   for (const schedule::Point& point : curve)
-    out += fmt::format("  {:>12}      {:>6.2f}{}\n", explain::size_text(point.budget), point.time,
+    out += fmt::format("  {:>12}      {:>6.2f}{}\n",
+                       exactly ? explain::size_in_kib(point.budget) : explain::size_text(point.budget), point.time,
                        is_budget(point)        ? "   the budget of this run"
                        : point.budget == whole ? "   everything stays on tape"
                        : point.budget == least ? "   the least that a plan is known for"

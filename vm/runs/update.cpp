@@ -338,8 +338,9 @@ void end_update(Engine& engine, SweepState& s, Value result) {
   Update& u = *s.update;
   Update::Leaf& l = u.leaves[u.pending];
   if (!result.is_pair())
-    throw ProgramError(
-        fmt::format("{}: expected the pair of a leaf and its state from the rule, got {}", name_of(s), engine.describe(result)));
+    throw ProgramError(fmt::format("{}: expected the pair of a leaf and its state from the rule, got {}{}", name_of(s),
+                                   engine.describe(result),
+                                   result.is_procedure() ? "; is what makes a rule meant, as (adam .01) does?" : ""));
   Value made = result.pair()->car, state = result.pair()->cdr;
   if (!u.stateful && state != value::kNull)
     throw ProgramError(
