@@ -210,7 +210,7 @@ void fused_vjp_kernel(const KernelCall& call) { cpu::masked_softmax_vjp(call, ca
 
 void fused_vjp(const VjpCall& call) {
   if (!wanted(call, 0)) return;
-  const Tensor made = call.runtime.apply(OperatorId::fused_softmax_vjp, {call.cotangents[0], call.outputs[0]}, call.attributes);
+  const Tensor made = over_cotangent(call, OperatorId::fused_softmax_vjp, {call.outputs[0]}, call.attributes);
   call.results[0] = fit(call.runtime, made, call.inputs[0]);
 }
 
@@ -243,6 +243,14 @@ constexpr Definition with_exponentials(Definition d) {
   return d;
 }
 
+// Scores are the largest tensors that there are, and weights and cotangents lie in their memory: kernels read a row before they
+// write it, and no rule asks for scores.
+constexpr Definition over_scores(Definition d) {
+  d.may_overwrite = keep_input(0);
+  d.vjp_memory = VjpMemory::first_over;
+  return d;
+}
+
 constexpr std::uint32_t kBoth = keep_input(0) | kKeepOutput;
 
 } // namespace
@@ -263,8 +271,8 @@ constinit const Definition variance_vjp = {.infer = infer_group_vjp, .kernel = v
 constinit const Definition argmax = reduction(infer_place, place_kernel<true>);
 constinit const Definition argmin = reduction(infer_place, place_kernel<false>);
 constinit const Definition fused_softmax =
-    with_exponentials(reduction(infer_fused, fused_kernel, fused_vjp, fused_jvp, kKeepOutput));
-constinit const Definition fused_softmax_vjp = {.infer = infer_same, .kernel = fused_vjp_kernel};
+    over_scores(with_exponentials(reduction(infer_fused, fused_kernel, fused_vjp, fused_jvp, kKeepOutput)));
+constinit const Definition fused_softmax_vjp = {.infer = infer_same, .kernel = fused_vjp_kernel, .may_overwrite = keep_input(0)};
 
 } // namespace definitions
 

@@ -241,6 +241,72 @@ TEST_CASE("softmax across memory of what is not finite") {
     }
 }
 
+TEST_CASE("a masked softmax and its reverse rule, of rows of any length and layout and whatever is masked") {
+  World w;
+  std::mt19937_64 random(12);
+  const double scale = 0.7;
+  enum Masked { none, behind_row, drawn, all_but_last, all };
+  for (const std::int64_t n : {1, 31, 32, 33, 64, 200})
+    for (const DType type : {DType::f32, DType::f64, DType::bf16})
+      for (const Layout layout : {Layout::row_major, Layout::turned, Layout::part})
+        for (const Masked masked : {none, behind_row, drawn, all_but_last, all}) {
+          CAPTURE(n);
+          CAPTURE(static_cast<int>(type));
+          CAPTURE(static_cast<int>(layout));
+          CAPTURE(static_cast<int>(masked));
+          constexpr std::int64_t rows = 9;
+          const Index sizes = {2, rows, n};
+          const auto is_masked = [&](std::int64_t row, std::int64_t i) {
+            return masked == behind_row ? i > row * n / rows
+                   : masked == drawn    ? random() % 3 == 0
+                                        : masked == all || (masked == all_but_last && i + 1 != n);
+          };
+          Numbers x = rounded_to(numbers_between(random, product(sizes), -3, 3), type), mask(static_cast<std::size_t>(rows * n));
+          for (std::int64_t i = 0; i < rows * n; ++i) at(mask, i) = is_masked(i / n, i % n) ? i % 2 == 0 ? -0.5 : kNan : 0;
+          const auto left_out = [&](std::int64_t place) { return at(mask, place % (rows * n)) != 0; };
+          for (std::int64_t i = 0; i < product(sizes); ++i) // what is left out may be anything
+            if (left_out(i) && i % 3 == 0) at(x, i) = i % 2 == 0 ? kNan : kInfinity;
+          // The first operand's memory becomes the result's where nobody else has it and it is not part of more.
+          const auto also_over = [&](O op, const std::function<std::vector<Tensor>()>& operands) {
+            const Numbers result = w.rt.read_numbers(applied(w.rt, op, operands(), with({number(scale)})));
+            std::vector<Tensor> unshared = operands();
+            const void* const memory = unshared[0].storage.get();
+            const bool consumed[] = {true, false};
+            Tensor over;
+            w.rt.apply(operator_of(op), unshared, consumed, with({number(scale)}), {&over, 1});
+            CHECK((over.storage.get() == memory) == (layout != Layout::part));
+            CHECK(same_bits(w.rt.read_numbers(over), result));
+            return result;
+          };
+          const Numbers given = also_over(O::fused_softmax, [&] {
+            return std::vector<Tensor>{laid_out(w, sizes, x, type, layout), laid_out(w, {rows, n}, mask, type, layout)};
+          });
+          const Numbers c = rounded_to(numbers_between(random, product(sizes), -1, 1), type);
+          const Numbers slopes = also_over(O::fused_softmax_vjp, [&] {
+            return std::vector<Tensor>{laid_out(w, sizes, c, type, layout), laid_out(w, sizes, given, type, layout)};
+          });
+          double worst = 0;
+          bool zeros = true;
+          each_line(sizes, 2, [&](const Index& line) {
+            double largest = -kInfinity, sum = 0, common = 0;
+            for (const std::int64_t p : line)
+              if (!left_out(p)) largest = std::max(largest, at(x, p) * scale);
+            for (const std::int64_t p : line)
+              if (!left_out(p)) sum += std::exp(at(x, p) * scale - largest);
+            for (const std::int64_t p : line) common += at(c, p) * at(given, p);
+            for (const std::int64_t p : line) {
+              if (left_out(p))
+                zeros = zeros && at(given, p) == 0 && at(slopes, p) == 0;
+              else
+                worst = std::max(worst, std::fabs(at(given, p) - std::exp(at(x, p) * scale - largest) / sum));
+              worst = std::max(worst, std::fabs(at(slopes, p) - scale * at(given, p) * (at(c, p) - common)));
+            }
+          });
+          CHECK(zeros);
+          CHECK(worst < (type == DType::f64 ? 1e-14 : type == DType::f32 ? 1e-6 : 5e-3));
+        }
+}
+
 TEST_CASE("orders of lines of all lengths, with ties, zeros of both signs, NaNs and infinities") {
   World w;
   std::mt19937_64 random(12);

@@ -83,15 +83,17 @@ std::uint64_t Keeping::peak() const {
 std::vector<Keeping::Tight> Keeping::tight() const {
   const std::size_t n = profile_.size();
   const std::uint64_t little = room_ / kLittle;
-  std::vector<Tight> tight;
+  std::vector<TooMuch> places;
   auto look = [&](std::size_t at, std::uint64_t held, std::uint64_t more) {
-    if (held > little && held + more > room_) tight.push_back({at, held + more - room_, held, {}, {}});
+    if (held > little && held + more > room_) places.push_back({at, held + more - room_, held});
   };
   for (std::size_t i = 0; i < n; ++i) look(i, before_[i], alone(i));
   look(n, at_end(), profile_.cotangents[n] + next_);
-  std::stable_sort(tight.begin(), tight.end(), [](const Tight& a, const Tight& b) { return a.over > b.over; });
-  if (tight.size() > kMostTight) tight.resize(kMostTight);
-  for (Tight& t : tight) {
+  std::stable_sort(places.begin(), places.end(), [](const TooMuch& a, const TooMuch& b) { return a.over > b.over; });
+  if (places.size() > kMostTight) places.resize(kMostTight);
+  std::vector<Tight> tight;
+  for (const TooMuch& place : places) {
+    Tight& t = tight.emplace_back(place, profile_);
     t.states = states_;
     t.tapes = tapes_here();
     for (std::size_t i = 0; (t.at < n || ended_) && i <= n; ++i) {
@@ -153,25 +155,49 @@ double Keeping::cost() const {
   return cost;
 }
 
-// With all of a candidate let go of: what of the bytes that are too many it frees.
+// Of what it holds now. What comes before the first flag that differs from candidate to candidate is added up once for all that
+// begin there or later.
+std::uint64_t Keeping::Tight::bytes_from(std::size_t first) {
+  if (first < noted) before = nothing, noted = 0;
+  before.add(states, tapes, noted, first);
+  noted = first;
+  now = before;
+  now.add(states, tapes, first, states.size());
+  return now.bytes();
+}
+
+// With all of a candidate let go of: what of the bytes that are too many it frees. Many candidates are asked about, and few flags
+// differ between them, so these are set and put back one by one.
 double Keeping::freed(const std::vector<Drop>& candidate, std::vector<Tight>& tight) const {
+  struct Change {
+    std::vector<bool>& flags;
+    std::size_t at;
+  };
+  std::vector<Change> changes;
+  changes.reserve(2 * candidate.size());
   double freed = 0;
   for (Tight& t : tight) {
-    const std::vector<bool> states = t.states, tapes = t.tapes;
+    std::size_t first = states_.size();
+    const auto set = [&](std::vector<bool>& flags, std::size_t at, bool value) {
+      first = std::min(first, at);
+      if (flags[at] == value) return;
+      flags[at] = value;
+      changes.push_back({flags, at});
+    };
     std::uint64_t now = stays(t.at);
     for (const Drop& drop : candidate) {
       if (drop.what == What::state ? drop.at > t.at : drop.at >= t.at) continue;
-      if (drop.what != What::state) t.tapes[drop.at] = false;
+      if (drop.what != What::state) set(t.tapes, drop.at, false);
       if (drop.what == What::tape && file_.has(drop.at)) now -= profile_.intervals[drop.at].stays;
       if (drop.what == What::spill) now += profile_.intervals[drop.at].stays;
-      if (drop.what == What::tape) t.states[drop.at] = states_[drop.at]; // at the start of a gap it is held
+      if (drop.what == What::tape) set(t.states, drop.at, states_[drop.at]); // at the start of a gap it is held
     }
     for (const Drop& drop : candidate)
-      if (drop.what == What::state && drop.at <= t.at) t.states[drop.at] = false;
-    now += held_bytes(profile_, t.states, t.tapes);
+      if (drop.what == What::state && drop.at <= t.at) set(t.states, drop.at, false);
+    now += t.bytes_from(first);
     if (now < t.held) freed += static_cast<double>(std::min(t.held - now, t.over));
-    t.states = states;
-    t.tapes = tapes;
+    for (const Change& change : changes) change.flags[change.at].flip();
+    changes.clear();
   }
   return freed;
 }

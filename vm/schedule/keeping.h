@@ -56,11 +56,17 @@ private:
   std::vector<bool> tapes_here() const;
   std::uint64_t stays(std::size_t before) const; // of the tapes in the file
   std::uint64_t cost_of_file(std::size_t interval) const;
-  struct Tight {
-    std::size_t at = 0;              // the interval that is swept, or the end of all
-    std::uint64_t over = 0;          // bytes too many
-    std::uint64_t held = 0;          // bytes
+  struct TooMuch {
+    std::size_t at = 0;               // the interval that is swept, or the end of all
+    std::uint64_t over = 0, held = 0; // bytes that are too many, and that are held
+  };
+  struct Tight : TooMuch {
+    Tight(const TooMuch& place, const Profile& profile) : TooMuch(place), nothing(profile), before(nothing), now(nothing) {}
+    // Of what is held then, of which only what comes at boundary `first` or later is not as it was the last time.
+    std::uint64_t bytes_from(std::size_t first);
     std::vector<bool> states, tapes; // that are held then
+    HeldInOrder nothing, before, now;
+    std::size_t noted = 0; // boundaries that are in `before`
   };
   std::vector<Tight> tight() const;
   double freed(const std::vector<Drop>& candidate, std::vector<Tight>& tight) const;

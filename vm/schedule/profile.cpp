@@ -146,16 +146,13 @@ std::uint64_t held_bytes(const Profile& profile, const std::set<std::size_t>& st
 std::uint64_t held_bytes(const Profile& profile, const std::vector<bool>& states, const std::vector<bool>& tapes,
                          std::size_t in_work) {
   HeldInOrder held(profile);
-  for (std::size_t i = 0; i <= profile.size(); ++i) {
-    if (states[i]) held.add_state(i);
-    if (i < profile.size() && tapes[i]) held.add_tape(i, i == in_work);
-  }
+  held.add(states, tapes, 0, profile.size() + 1, in_work);
   return held.bytes();
 }
 
 std::uint64_t HeldInOrder::OfBirth::bytes() const { return std::min(most, tapes + in_state - std::min(in_state, twice)); }
 
-HeldInOrder::HeldInOrder(const Profile& profile) : profile_(profile), births_(profile.size()) {
+HeldInOrder::HeldInOrder(const Profile& profile) : profile_(&profile), births_(profile.size()) {
   for (std::size_t k = 0; k < births_.size(); ++k) births_[k].most = born_aside(profile, k);
 }
 
@@ -163,9 +160,9 @@ HeldInOrder::HeldInOrder(const Profile& profile) : profile_(profile), births_(pr
 // end it still has in common with a later one, but for what died in between.
 void HeldInOrder::add_state(std::size_t boundary) {
   for (const std::size_t tape : tapes_)
-    for (const TapeShare& share : profile_.intervals[tape].shares) {
+    for (const TapeShare& share : profile_->intervals[tape].shares) {
       if (share.birth < open_) continue;
-      const std::uint64_t died = profile_.reach[tape + 1][share.birth] - profile_.reach[boundary][share.birth];
+      const std::uint64_t died = profile_->reach[tape + 1][share.birth] - profile_->reach[boundary][share.birth];
       const std::uint64_t after = share.forms[form_of(tape)].after;
       std::uint64_t& twice = births_[share.birth].twice;
       twice = std::max(twice, after - std::min(after, died));
@@ -174,31 +171,39 @@ void HeldInOrder::add_state(std::size_t boundary) {
   for (std::size_t k = open_; k < boundary; ++k) {
     OfBirth& birth = births_[k];
     shared_ -= birth.bytes();
-    birth.in_state = profile_.reach[boundary][k];
+    birth.in_state = profile_->reach[boundary][k];
     shared_ += birth.bytes();
   }
   open_ = boundary;
 }
 
 void HeldInOrder::add_tape(std::size_t interval, bool in_work) {
-  own_ += profile_.intervals[interval].tape;
+  own_ += profile_->intervals[interval].tape;
   if (in_work) {
     in_work_ = interval;
-    births_[interval].most = profile_.born[interval];
+    births_[interval].most = profile_->born[interval];
   }
   const bool beside = tape_ != kNoInterval && tape_ + 1 == interval;
   tape_ = interval;
   tapes_.push_back(interval);
   const std::size_t form = form_of(interval);
-  for (const TapeShare& share : profile_.intervals[interval].shares) {
+  for (const TapeShare& share : profile_->intervals[interval].shares) {
     const std::size_t k = share.birth;
     if (k < open_) continue; // a state that lies in between has all that was alive
     OfBirth& birth = births_[k];
     shared_ -= birth.bytes();
     // This tape, those behind it and later states hold parts of what was alive at its start.
-    if (k < interval) birth.most = std::min(birth.most, birth.tapes + profile_.reach[interval][k]);
-    birth.tapes += share.forms[form].bytes - (beside ? before_of(profile_, interval, share, form) : 0);
+    if (k < interval) birth.most = std::min(birth.most, birth.tapes + profile_->reach[interval][k]);
+    birth.tapes += share.forms[form].bytes - (beside ? before_of(*profile_, interval, share, form) : 0);
     shared_ += birth.bytes();
+  }
+}
+
+void HeldInOrder::add(const std::vector<bool>& states, const std::vector<bool>& tapes, std::size_t from, std::size_t to,
+                      std::size_t in_work) {
+  for (std::size_t i = from; i < to; ++i) {
+    if (states[i]) add_state(i);
+    if (i < tapes.size() && tapes[i]) add_tape(i, i == in_work);
   }
 }
 

@@ -179,6 +179,9 @@ public:
   explicit HeldInOrder(const Profile& profile);
   void add_state(std::size_t boundary);
   void add_tape(std::size_t interval, bool in_work = false);
+  // Those at the boundaries [from, to), with a flag for each boundary and for each interval.
+  void add(const std::vector<bool>& states, const std::vector<bool>& tapes, std::size_t from, std::size_t to,
+           std::size_t in_work = kNoInterval);
   std::uint64_t bytes() const { return own_ + shared_; }
 
 private:
@@ -189,8 +192,8 @@ private:
     std::uint64_t twice = 0;    // and of that one of the tapes in front of it, at least
     std::uint64_t bytes() const;
   };
-  std::size_t form_of(std::size_t tape) const { return tape == in_work_ ? 0 : profile_.intervals[tape].form; }
-  const Profile& profile_;
+  std::size_t form_of(std::size_t tape) const { return tape == in_work_ ? 0 : profile_->intervals[tape].form; }
+  const Profile* profile_;
   std::vector<OfBirth> births_;
   std::size_t open_ = 0; // births from this one on have no state behind them yet
   std::size_t in_work_ = kNoInterval;

@@ -16,12 +16,20 @@ View with_axes(const View& small, const Shape& shape, unsigned mask) {
   return with;
 }
 
+void Groups::add(Axis axis, std::array<Axis, kMostAxes>& axes, std::size_t& n) {
+  if (axis.size == 1) return;
+  if (n != 0 && axes[n - 1].stride == axis.stride * axis.size)
+    axes[n - 1] = {axes[n - 1].size * axis.size, axis.stride};
+  else
+    axes[n++] = axis;
+}
+
 Groups::Groups(const View& v, unsigned mask) : bytes_(bytes_of(v.dtype)), data_(static_cast<char*>(v.data)), dtype_(v.dtype) {
   for (int i = 0; i < v.shape.rank(); ++i) {
     const bool inside = (mask >> i & 1) != 0;
     const Axis axis{v.shape[i], v.strides[static_cast<std::size_t>(i)]};
     (inside ? size_ : count_) *= axis.size;
-    (inside ? gone_[n_gone_++] : kept_[n_kept_++]) = axis;
+    add(axis, inside ? gone_ : kept_, inside ? n_gone_ : n_kept_);
   }
   if (n_gone_ != 0) stride_ = gone_[n_gone_ - 1].stride;
 }

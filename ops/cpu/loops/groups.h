@@ -51,6 +51,10 @@ public:
   template <class T> void store(std::int64_t group, const Array<T>& from) const {
     in_stretches(size_, [&](std::int64_t begin, std::int64_t end) { store(group, begin, end - begin, from.data() + begin); });
   }
+  // Whether the elements of a group lie beside each other, in the type computed in.
+  template <class T> bool beside() const {
+    return n_gone_ <= 1 && stride_ == 1 && dtype_ == (kComputeOf<T> == Compute::f32 ? DType::f32 : DType::f64);
+  }
   // Where an element lies.
   char* address(std::int64_t group, std::int64_t index) const {
     return data_ + (offset(kept_.data(), n_kept_, group) + offset(gone_.data(), n_gone_, index)) * bytes_;
@@ -71,6 +75,8 @@ private:
   struct Axis {
     std::int64_t size, stride;
   };
+  // One more axis, or the last one longer: an index over few axes takes few divisions.
+  static void add(Axis axis, std::array<Axis, kMostAxes>& axes, std::size_t& n);
   // Elements of a group that lie along its last axis.
   template <class F> void each_run(std::int64_t group, std::int64_t first, std::int64_t n, F&& f) const {
     const std::int64_t base = offset(kept_.data(), n_kept_, group), run = n_gone_ == 0 ? 1 : gone_[n_gone_ - 1].size;
@@ -83,11 +89,11 @@ private:
   }
   static std::int64_t offset(const Axis* axes, std::size_t n, std::int64_t index) {
     std::int64_t at = 0;
-    while (n-- > 0) {
+    while (n-- > 1) {
       at += index % axes[n].size * axes[n].stride;
       index /= axes[n].size;
     }
-    return at;
+    return at + index * axes[0].stride; // which is 0 without axes, and along the first one the index does not come round
   }
 
   std::array<Axis, kMostAxes> kept_{}, gone_{};

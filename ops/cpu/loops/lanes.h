@@ -31,10 +31,13 @@ template <class F> CAIRN_INLINE void by_stretches(std::int64_t n, F&& f) {
   }
 }
 
-template <class T> CAIRN_INLINE T sum_of(const T* lanes) {
-  T sum = 0;
-  for (std::int64_t l = 0; l < kLanes; ++l) sum += lanes[l];
-  return sum;
+// Of halves, and halves of these: few additions wait for one another. The lanes are overwritten.
+template <class T> CAIRN_INLINE T sum_of(T* lanes) {
+  for (std::int64_t half = kLanes / 2; half > 0; half /= 2) {
+    CAIRN_EACH
+    for (std::int64_t l = 0; l < half; ++l) lanes[l] += lanes[l + half];
+  }
+  return lanes[0];
 }
 
 } // namespace cairn::ops::cpu

@@ -1,4 +1,6 @@
-// See softmax.h: softmax of scaled and masked scores. A row is staged in float or double; sums are taken by lanes.
+// See softmax.h: softmax of scaled and masked scores. Rows are gone over in whole blocks, where they lie or staged in float or
+// double and filled up with elements that are masked; sums are taken by lanes. What is masked to the end of a row, half of all
+// where nothing may look ahead, is only filled with zeros.
 #include "ops/cpu/device/workers.h"
 #include "ops/cpu/loops/groups.h"
 #include "ops/cpu/loops/lanes.h"
@@ -12,57 +14,77 @@ namespace cairn::ops::cpu {
 
 namespace {
 
+constexpr std::int64_t kBlock = 2 * kLanes; // a loop over so many is made vectors, a shorter one is only unrolled
+
 template <class T> struct Row {
-  T* x;
-  const T* other; // mask, or cotangent
-  std::int64_t n;
+  const T *x, *other; // other: mask, or cotangent
+  T* out;             // may be x
+  std::int64_t n;     // a multiple of kBlock
   T scale;
 };
 
+// What of the row is in blocks up to the last one that has an element which is not masked.
+template <class T> CAIRN_INLINE std::int64_t open_part(const T* mask, std::int64_t n) {
+  Pace pace;
+  for (; n > 0; n -= kBlock) {
+    unsigned open = 0;
+    for (std::int64_t l = n - kBlock; l < n; ++l) open |= mask[l] == T(0) ? 1u : 0u;
+    if (open != 0) break;
+    pace.did(kBlock);
+  }
+  return n;
+}
+
 template <class T> struct Forward {
   CAIRN_INLINE static void run(void* out, const void* const* /*in*/, std::int64_t /*n*/, double /*parameter*/) {
-    const Row<T>& row = *static_cast<const Row<T>*>(out);
+    const Row<T> row = *static_cast<const Row<T>*>(out);
     constexpr T nothing = -std::numeric_limits<T>::infinity();
-    T* const x = row.x;
-    const T* const mask = row.other;
-    const std::int64_t n = row.n;
+    const T *const x = row.x, *const mask = row.other, scale = row.scale;
+    T* const y = row.out;
+    const std::int64_t n = open_part(mask, row.n);
+    alignas(64) T largest[kBlock];
+    for (T& lane : largest) lane = nothing;
+    by_stretches(
+        n, [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
+          for (std::int64_t i = begin; i < end; i += kBlock) {
+            CAIRN_EACH
+            for (std::int64_t l = 0; l < kBlock; ++l) {
+              const T score = x[i + l] * scale, open = mask[i + l] == T(0) ? score : nothing;
+              y[i + l] = open;
+              largest[l] = open > largest[l] ? open : largest[l];
+            }
+          }
+        });
+    for (std::int64_t half = kBlock / 2; half > 0; half /= 2) {
+      CAIRN_EACH
+      for (std::int64_t l = 0; l < half; ++l) largest[l] = largest[l + half] > largest[l] ? largest[l + half] : largest[l];
+    }
+    const T shift = largest[0] == nothing ? T(0) : largest[0];
     by_stretches(
         n, [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
           CAIRN_EACH
-          for (std::int64_t i = begin; i < end; ++i) x[i] = mask[i] == T(0) ? x[i] * row.scale : nothing;
+          for (std::int64_t i = begin; i < end; ++i) y[i] = pointwise::exp(y[i] - shift);
         });
-    alignas(64) T lanes[kLanes];
-    for (T& lane : lanes) lane = nothing;
+    alignas(64) T sums[kLanes] = {};
     by_lanes(
-        n, [&](std::int64_t i, std::int64_t l) __attribute__((always_inline)) { lanes[l] = x[i] > lanes[l] ? x[i] : lanes[l]; });
-    T largest = nothing;
-    for (const T lane : lanes) largest = lane > largest ? lane : largest;
-    const T shift = largest == nothing ? T(0) : largest;
+        n, [&](std::int64_t i, std::int64_t l) __attribute__((always_inline)) { sums[l] += y[i]; });
+    const T factor = 1 / sum_of(sums);
     by_stretches(
         n, [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
           CAIRN_EACH
-          for (std::int64_t i = begin; i < end; ++i) x[i] = pointwise::exp(x[i] - shift);
+          for (std::int64_t i = begin; i < end; ++i) y[i] *= factor;
         });
-    for (T& lane : lanes) lane = 0;
-    by_lanes(
-        n, [&](std::int64_t i, std::int64_t l) __attribute__((always_inline)) { lanes[l] += x[i]; });
-    const T sum = sum_of(lanes);
-    // Nothing is left: all is masked, or what is not is without end.
-    const bool masked = sum == T(0) && std::all_of(mask, mask + n, [](T m) { return m != T(0); });
-    const T factor = masked ? T(0) : 1 / sum;
     by_stretches(
-        n, [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
-          CAIRN_EACH
-          for (std::int64_t i = begin; i < end; ++i) x[i] *= factor;
-        });
+        row.n - n, [&](std::int64_t begin, std::int64_t end)
+                       __attribute__((always_inline)) { std::fill(y + n + begin, y + n + end, T(0)); });
   }
 };
 
 template <class T> struct Backward {
   CAIRN_INLINE static void run(void* out, const void* const* /*in*/, std::int64_t /*n*/, double /*parameter*/) {
-    const Row<T>& row = *static_cast<const Row<T>*>(out);
-    T* const y = row.x;
-    const T* const c = row.other;
+    const Row<T> row = *static_cast<const Row<T>*>(out);
+    const T *const y = row.x, *const c = row.other, scale = row.scale;
+    T* const dx = row.out;
     const std::int64_t n = row.n;
     alignas(64) T lanes[kLanes] = {};
     by_lanes(
@@ -71,23 +93,61 @@ template <class T> struct Backward {
     by_stretches(
         n, [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
           CAIRN_EACH
-          for (std::int64_t i = begin; i < end; ++i) y[i] = row.scale * y[i] * (c[i] - sum);
+          for (std::int64_t i = begin; i < end; ++i) dx[i] = scale * y[i] * (c[i] - sum);
         });
   }
 };
 
+// The lines of a tensor in whole blocks: where they lie, or staged.
+template <class T> class Lines {
+public:
+  // beyond: what a staged line is filled up with.
+  Lines(const View& v, unsigned line, T beyond)
+      : groups_(v, line), beyond_(beyond), direct_(groups_.size() % kBlock == 0 && groups_.template beside<T>()) {}
+
+  std::int64_t blocks() const { return (groups_.size() + kBlock - 1) / kBlock * kBlock; }
+  const T* get(std::int64_t i, Array<T>& staged) const {
+    if (direct_) return address(i);
+    groups_.load(i, staged);
+    staged.resize(static_cast<std::size_t>(blocks()), beyond_);
+    return staged.data();
+  }
+  T* to(std::int64_t i, Array<T>& staged) const {
+    if (direct_) return address(i);
+    staged.resize(static_cast<std::size_t>(blocks()));
+    return staged.data();
+  }
+  void put(std::int64_t i, const Array<T>& staged) const {
+    if (!direct_) groups_.store(i, staged);
+  }
+
+private:
+  T* address(std::int64_t i) const { return reinterpret_cast<T*>(groups_.address(i, 0)); }
+  Groups groups_;
+  T beyond_;
+  bool direct_;
+};
+
 // x, and other where it is a tensor, row by row through the loop to out.
-template <class T> void rows(const View& out, const View& x, const View& other, double scale, Loop loop) {
+template <class T> void rows(const View& out, const View& x, const View& other, double scale, T beyond, Loop loop) {
   const unsigned line = line_along(-1, out.shape.rank());
-  const Groups from(x, line), beside(other.weak ? x : other, line), to(out, line);
-  parallel_for(from.count(), from.grain(), [&](std::int64_t begin, std::int64_t end) {
-    Array<T> staged, staged_other = filled(from.size(), static_cast<T>(other.number));
+  const Groups all(out, line);
+  const Lines<T> from(x, line, T(0)), beside(other.weak ? x : other, line, beyond), to(out, line, T(0));
+  parallel_for(all.count(), all.grain(), [&](std::int64_t begin, std::int64_t end) {
+    Array<T> staged, staged_other, results;
+    if (other.weak) {
+      staged_other = filled(all.size(), static_cast<T>(other.number));
+      staged_other.resize(static_cast<std::size_t>(from.blocks()), beyond);
+    }
     for (std::int64_t i = begin; i < end; ++i) {
-      from.load(i, staged);
-      if (!other.weak) beside.load(i, staged_other);
-      Row<T> row{staged.data(), staged_other.data(), from.size(), static_cast<T>(scale)};
+      Row<T> row{};
+      row.x = from.get(i, staged);
+      row.other = other.weak ? staged_other.data() : beside.get(i, staged_other);
+      row.out = to.to(i, results);
+      row.n = from.blocks();
+      row.scale = static_cast<T>(scale);
       loop(&row, nullptr, 0, 0);
-      to.store(i, staged);
+      to.put(i, results);
     }
   });
 }
@@ -104,17 +164,17 @@ void masked_softmax(const KernelCall& call, double scale) {
       over.strides[static_cast<std::size_t>(i + out.shape.rank() - mask.shape.rank())] =
           mask.strides[static_cast<std::size_t>(i)];
   if (compute_of(out.dtype) == Compute::f64)
-    rows<double>(out, x, over, scale, Compiled<Forward<double>>::chosen());
+    rows<double>(out, x, over, scale, 1, Compiled<Forward<double>>::chosen());
   else
-    rows<float>(out, x, over, scale, Compiled<Forward<float>>::chosen());
+    rows<float>(out, x, over, scale, 1, Compiled<Forward<float>>::chosen());
 }
 
 void masked_softmax_vjp(const KernelCall& call, double scale) {
   const View &out = call.outputs[0], &c = call.inputs[0], &y = call.inputs[1];
   if (compute_of(out.dtype) == Compute::f64)
-    rows<double>(out, y, c, scale, Compiled<Backward<double>>::chosen());
+    rows<double>(out, y, c, scale, 0, Compiled<Backward<double>>::chosen());
   else
-    rows<float>(out, y, c, scale, Compiled<Backward<float>>::chosen());
+    rows<float>(out, y, c, scale, 0, Compiled<Backward<float>>::chosen());
 }
 
 } // namespace cairn::ops::cpu
