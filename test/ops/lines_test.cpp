@@ -268,7 +268,7 @@ TEST_CASE("a masked softmax and its reverse rule, of rows of any length and layo
             if (left_out(i) && i % 3 == 0) at(x, i) = i % 2 == 0 ? kNan : kInfinity;
           // The first operand's memory becomes the result's where nobody else has it and it is not part of more.
           const auto also_over = [&](O op, const std::function<std::vector<Tensor>()>& operands) {
-            const Numbers result = w.rt.read_numbers(applied(w.rt, op, operands(), with({number(scale)})));
+            Numbers result = w.rt.read_numbers(applied(w.rt, op, operands(), with({number(scale)})));
             std::vector<Tensor> unshared = operands();
             const void* const memory = unshared[0].storage.get();
             const bool consumed[] = {true, false};
