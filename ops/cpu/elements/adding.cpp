@@ -10,7 +10,6 @@
 #include "ops/cpu/loops/groups.h"
 #include "ops/cpu/loops/isa.h"
 
-#include <cstdlib>
 #include <new>
 
 namespace cairn::ops::cpu {
@@ -168,11 +167,12 @@ void add_rows(const KernelCall& call) {
 
 namespace {
 
-constexpr std::int64_t kLeastRow = 8;        // elements for which sorting pays
-constexpr std::int64_t kFewIndices = 32;     // lines of fewer are taken side by side however they lie
-constexpr std::int64_t kSumsHeld = 64 << 10; // sums that stay in a near cache
-constexpr std::int64_t kLeastColumns = 16;   // lines worth taking side by side
-constexpr std::int64_t kStaged = 4 << 10;    // elements that are staged at a time
+constexpr std::int64_t kLeastRow = 8;         // elements for which sorting pays
+constexpr std::int64_t kFewIndices = 32;      // lines of fewer are taken side by side however they lie
+constexpr std::int64_t kSumsHeld = 128 << 10; // sums that stay in a near cache
+constexpr std::int64_t kMostSums = 1 << 20;   // sums for which a thread takes scratch, but for one line
+constexpr std::int64_t kColumns = 8;          // lines taken side by side at least
+constexpr std::int64_t kStaged = 4 << 10;     // elements that are staged at a time
 
 // Lines along the axis of the indices, `columns` of them side by side along another axis.
 struct AddedLines {
@@ -181,6 +181,15 @@ struct AddedLines {
   std::array<std::int64_t, kSides> along{}, across{}; // strides: along the lines, and from line to line
   std::int64_t indices = 0, targets = 0, columns = 1;
 };
+
+// Lines that are taken side by side a few at a time are parts of rows far apart, which processors do not foresee.
+constexpr std::int64_t kAhead = 16;
+template <class T> void fetch_part(const T* from, std::int64_t stride, std::int64_t n) {
+  constexpr std::int64_t kCacheLine = 64;
+  if (stride != 1) return;
+  const auto* const begin = reinterpret_cast<const char*>(from);
+  for (std::int64_t at = 0; at < n * static_cast<std::int64_t>(sizeof(T)); at += kCacheLine) __builtin_prefetch(begin + at);
+}
 
 // A piece of lines side by side: elements, indices and sums by strides along and across.
 template <class Index, class Source, class Sum>
@@ -197,6 +206,10 @@ void add_lines(Sum* sums, std::int64_t sums_along, std::int64_t sums_across, con
   for (std::int64_t k = 0; k < count; ++k) {
     const Source* const f = from + k * from_along;
     const Index* const x = index + k * index_along;
+    if (k + kAhead < count) {
+      fetch_part(f + kAhead * from_along, from_across, columns);
+      fetch_part(x + kAhead * index_along, index_across, columns);
+    }
     for (std::int64_t c = 0; c < columns; ++c) {
       Sum& sum = sums[static_cast<std::int64_t>(x[c * index_across]) * sums_along + c * sums_across];
       sum = sum + converted<Sum>(f[c * from_across]);
@@ -312,8 +325,9 @@ void add_all_lines(const View& out, const View& source, const View& indices, int
   for (int i = 0; i < shape.rank(); ++i)
     if (i != along && i != beside) lines.outer.add(shape[i], {stride_of(out, i), stride_of(source, i), stride_of(indices, i)});
   // Few, so that threads have something to share; more where lines are short.
-  const std::int64_t worth = std::max(kLeastColumns, kStaged / (lines.targets + lines.indices));
-  const std::int64_t side_by_side = std::clamp<std::int64_t>(kSumsHeld / lines.targets, 1, std::min(worth, kStaged));
+  const std::int64_t worth = std::clamp(kStaged / (lines.targets + lines.indices), 2 * kColumns, kStaged),
+                     near = std::max(kColumns, kSumsHeld / lines.targets / kColumns * kColumns),
+                     side_by_side = std::min({worth, near, std::max<std::int64_t>(1, kMostSums / lines.targets)});
   const std::int64_t blocks = (lines.columns - 1) / side_by_side + 1;
   const std::int64_t of_block = std::min(side_by_side, lines.columns) * (lines.targets + lines.indices);
   by_index_type(indices.dtype, [&](auto zero) {
