@@ -1,5 +1,6 @@
 // Elements by their indices: rows of a table, elements along an axis, the reverse of both, and indices as vectors of 0 and 1.
 #include "ops/cpu/elements/indexing.h"
+#include "ops/cpu/elements/adding.h"
 
 #include "ops/operators/definitions.h"
 #include "ops/operators/registry.h"

@@ -1,6 +1,8 @@
 // Applying operators: shape rule, storage or view, launch. And elements in and out of the host's memory.
 #include "ops/operators/runtime.h"
+
 #include "ops/convert.h"
+#include "ops/cpu/elements/bounds.h"
 #include "ops/operator_ids.h"
 #include "ops/operators/registry.h"
 
@@ -366,30 +368,40 @@ unsigned Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<
 
 void Runtime::check_indices(const Call& call) {
   const IndexBound bound = call.op.indices(call);
-  each_number(call.inputs[bound.operand], [&](double index) {
-    if (!(index >= 0 && index < static_cast<double>(bound.size)))
-      throw OperatorError(
-          fmt::format("{}: there is no index {} along an axis of size {}", shown_name(call.op), index, bound.size));
-  });
-}
-
-// Elements that are repeated by a stride of 0 are looked at once.
-template <class F> void Runtime::each_number(const Tensor& t, F&& f) {
-  if (t.weak) return f(t.number);
-  Tensor once = t;
+  const auto refuse = [&](double index) {
+    throw OperatorError(fmt::format("{}: there is no index {} along an axis of size {}", shown_name(call.op), index, bound.size));
+  };
+  Tensor once = call.inputs[bound.operand];
+  if (once.weak) {
+    if (!(once.number >= 0 && once.number < static_cast<double>(bound.size))) refuse(once.number);
+    return;
+  }
+  // Elements that are repeated by a stride of 0 are looked at once.
   for (int i = 0; i < once.rank(); ++i)
     if (once.shape[i] > 1 && once.strides[static_cast<std::size_t>(i)] == 0) once.shape[i] = 1;
   if (!once.contiguous()) once = apply(OperatorId::contiguous, {once});
-  const std::int64_t n = once.elements(), element = bytes_of(once.dtype);
-  std::vector<char> bytes(static_cast<std::size_t>(std::min(n, kAtOnce) * element));
-  std::vector<double> numbers;
+  Device& device = *once.device();
+  const std::int64_t n = once.elements(), element = bytes_of(once.dtype), begin = once.offset * element;
+  if (n == 0) return;
+  const Block& block = once.storage->block();
+  const bool here = device.in_host_memory();
+  if (here) device.wait(block);
+  std::vector<char> copied(here ? 0 : static_cast<std::size_t>(std::min(n, kAtOnce) * element));
   for (std::int64_t first = 0; first < n; first += kAtOnce) {
     const std::int64_t count = std::min(kAtOnce, n - first);
-    once.device()->copy_out(once.storage->block(), (once.offset + first) * element, bytes.data(), count * element);
-    numbers.resize(static_cast<std::size_t>(count));
-    widen(once.dtype, bytes, numbers);
-    for (const double number : numbers) f(number);
-    if (const Meter* const meter = once.device()->meter()) meter->poll();
+    const char* indices = copied.data();
+    if (here)
+      indices = static_cast<const char*>(block.data) + begin + first * element;
+    else
+      device.copy_out(block, begin + first * element, copied.data(), count * element);
+    const std::int64_t beyond = cpu::first_beyond(once.dtype, indices, count, bound.size);
+    if (beyond != count) {
+      const char* const there = indices + beyond * element;
+      std::vector<double> number(1);
+      widen(once.dtype, {there, there + element}, number);
+      refuse(number[0]);
+    }
+    if (const Meter* const meter = device.meter()) meter->poll();
   }
 }
 

@@ -51,7 +51,6 @@ public:
 
 private:
   void check_indices(const Call& call);
-  template <class F> void each_number(const Tensor& t, F&& f);
   Device* default_;
 };
 

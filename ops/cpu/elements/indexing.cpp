@@ -1,8 +1,9 @@
-// See indexing.h. What is added up is added in the order of the indices, in double, by the thread that has the position it goes
-// to: sums do not depend on how many threads there are.
+// See indexing.h. Elements are moved as they are: by rows where one index is that of a whole row, else one by one in loops for
+// each size of elements and each type of indices.
 #include "ops/cpu/elements/indexing.h"
 
 #include "ops/cpu/device/workers.h"
+#include "ops/cpu/elements/index_walks.h"
 #include "ops/cpu/loops/copy.h"
 #include "ops/cpu/loops/groups.h"
 
@@ -12,161 +13,127 @@ namespace cairn::ops::cpu {
 
 namespace {
 
-constexpr std::int64_t kPerLoad = 16; // elements that a load takes as long as, however few it loads
+enum TakenSide : std::uint8_t { kTakenTo, kTakenFrom, kTakenIndex, kTakenSides };
 
-// All axes but the first so many.
-unsigned behind(int first, int rank) { return ((1u << rank) - 1) & ~((1u << first) - 1); }
+// TakenRows, of one element or more, that lie together on both sides, each with its index.
+struct TakenRows {
+  Together<kTakenSides> positions; // `from` stays where it is along the axis of the indices
+  std::int64_t length = 1;         // elements of a row
+  std::int64_t step = 0;           // of `from`, by an index
+  char* to = nullptr;
+  const char* from = nullptr;
+  const void* indices = nullptr;
+  DType index_type = DType::i64;
+  std::int64_t bytes = 1; // of an element
+};
+
+// So many bytes, or as many as a row has.
+template <std::size_t bytes> void move_element(char* to, const char* from, std::size_t row_bytes) {
+  std::memcpy(to, from, bytes == 0 ? row_bytes : bytes);
+}
+
+template <class Index, std::size_t bytes> void take_rows(const TakenRows& rows, std::int64_t begin, std::int64_t end) {
+  const auto strides = rows.positions.strides();
+  const std::int64_t size = bytes == 0 ? rows.bytes : static_cast<std::int64_t>(bytes);
+  const std::int64_t to_step = strides[kTakenTo] * size, from_step = strides[kTakenFrom] * size,
+                     index_step = strides[kTakenIndex], step = rows.step * size;
+  const auto row_bytes = static_cast<std::size_t>(rows.length * size);
+  rows.positions.each_run(begin, end, [&](const auto& offsets, std::int64_t n) {
+    char* to = rows.to + offsets[kTakenTo] * size;
+    const char* from = rows.from + offsets[kTakenFrom] * size;
+    const Index* index = static_cast<const Index*>(rows.indices) + offsets[kTakenIndex];
+    for (std::int64_t i = 0; i < n; ++i) {
+      move_element<bytes>(to, from + static_cast<std::int64_t>(*index) * step, row_bytes);
+      to += to_step;
+      from += from_step;
+      index += index_step;
+    }
+  });
+}
+
+// TakenRows that are longer than what a thread takes at once, by parts.
+void take_long_rows(const TakenRows& rows) {
+  const std::int64_t parts = (rows.length - 1) / kElementsInline + 1;
+  by_index_type(rows.index_type, [&](auto zero) {
+    using Index = decltype(zero);
+    parallel_for(rows.positions.count() * parts, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t unit = begin; unit < end; ++unit)
+        rows.positions.each_run(unit / parts, unit / parts + 1, [&](const auto& offsets, std::int64_t) {
+          const std::int64_t first = unit % parts * kElementsInline, n = std::min(kElementsInline, rows.length - first);
+          const auto index = static_cast<std::int64_t>(static_cast<const Index*>(rows.indices)[offsets[kTakenIndex]]);
+          std::memcpy(rows.to + (offsets[kTakenTo] + first) * rows.bytes,
+                      rows.from + (offsets[kTakenFrom] + index * rows.step + first) * rows.bytes,
+                      static_cast<std::size_t>(n * rows.bytes));
+        });
+    });
+  });
+}
+
+void take_rows(const TakenRows& rows) {
+  if (rows.length > kElementsInline) return take_long_rows(rows);
+  by_index_type(rows.index_type, [&](auto zero) {
+    using Index = decltype(zero);
+    const auto loop = rows.length != 1  ? take_rows<Index, 0>
+                      : rows.bytes == 1 ? take_rows<Index, 1>
+                      : rows.bytes == 2 ? take_rows<Index, 2>
+                      : rows.bytes == 4 ? take_rows<Index, 4>
+                                        : take_rows<Index, 8>;
+    parallel_for(rows.positions.count(), std::max<std::int64_t>(1, kElementsInline / rows.length),
+                 [&](std::int64_t begin, std::int64_t end) { loop(rows, begin, end); });
+  });
+}
+
+struct TakenAxis {
+  std::int64_t size, to, from, index; // strides
+};
+
+// The last axes that one index is for, and whose elements lie together on both sides, are rows; the others have positions.
+void take_rows(TakenRows& rows, std::span<const TakenAxis> axes, std::size_t first_of_row) {
+  std::size_t positions = axes.size();
+  for (; positions > first_of_row; --positions) {
+    const TakenAxis& a = axes[positions - 1];
+    if (a.size != 1 && (a.index != 0 || a.to != rows.length || a.from != rows.length)) break;
+    rows.length *= a.size;
+  }
+  for (const TakenAxis& a : axes.first(positions)) rows.positions.add(a.size, {a.to, a.from, a.index});
+  if (rows.positions.count() != 0 && rows.length != 0) take_rows(rows);
+}
+
+TakenRows taken_rows(const View& to, const View& from, const View& indices) {
+  TakenRows rows;
+  rows.to = to.as<char>();
+  rows.from = from.as<char>();
+  rows.indices = indices.data;
+  rows.index_type = indices.dtype;
+  rows.bytes = bytes_of(to.dtype);
+  return rows;
+}
 
 } // namespace
 
 void embedding(const KernelCall& call) {
   const View &table = call.inputs[0], &out = call.outputs[0];
-  const View& rows = call.inputs[1];
-  const std::int64_t count = integers_in(rows);
-  const int rank = table.shape.rank(), leading = out.shape.rank() - rank + 1;
-  const std::int64_t row_bytes = out.elements() / count * bytes_of(out.dtype);
-  bool packed = true;
-  std::int64_t expected = 1;
-  for (int i = rank - 1; i > 0; --i) {
-    packed = packed && (table.shape[i] == 1 || table.strides[static_cast<std::size_t>(i)] == expected);
-    expected *= table.shape[i];
-  }
-  auto* const to = static_cast<char*>(out.data);
-  const std::int64_t step = table.strides[0] * bytes_of(table.dtype);
-  if (packed) {
-    parallel_for(count, std::max<std::int64_t>(1, 8 * kElementsInline / row_bytes), [&](std::int64_t begin, std::int64_t end) {
-      each_integer(rows, begin, end, [&](std::int64_t i, std::int64_t row) {
-        in_stretches(row_bytes, [&](std::int64_t first, std::int64_t last) {
-          std::memcpy(to + i * row_bytes + first, table.as<char>() + row * step + first, static_cast<std::size_t>(last - first));
-        });
-      });
-    });
-    return;
-  }
-  View from = table, row = out; // without the axes of the indices
-  from.shape = row.shape = Shape(table.shape.sizes().subspan(1));
-  for (int i = 1; i < rank; ++i) {
-    const auto k = static_cast<std::size_t>(i - 1);
-    from.strides[k] = table.strides[k + 1];
-    row.strides[k] = out.strides[k + static_cast<std::size_t>(leading)];
-  }
-  each_integer(rows, 0, count, [&](std::int64_t i, std::int64_t which) {
-    from.data = table.as<char>() + which * step;
-    row.data = to + i * row_bytes;
-    copy_elements(row, from);
-  });
+  const Indices given(call.inputs[1]);
+  const View& indices = given.view();
+  TakenRows rows = taken_rows(out, table, indices);
+  rows.step = stride_of(table, 0);
+  const int leading = indices.shape.rank();
+  Array<TakenAxis> axes;
+  for (int i = 0; i < out.shape.rank(); ++i)
+    axes.push_back(i < leading ? TakenAxis{out.shape[i], stride_of(out, i), 0, stride_of(indices, i)}
+                               : TakenAxis{out.shape[i], stride_of(out, i), stride_of(table, i - leading + 1), 0});
+  take_rows(rows, axes, static_cast<std::size_t>(leading));
 }
-
-namespace {
-
-// The rows of a cotangent added up by their indices, in double; `onto`: to what the rows of `out` have, else those are zero.
-void add_up_rows(const View& out, const View& cotangent, const View& rows, bool onto) {
-  const Groups from(cotangent, behind(cotangent.shape.rank() - out.shape.rank() + 1, cotangent.shape.rank()));
-  const Groups to(out, behind(1, out.shape.rank()));
-  // The positions of each row's indices, in their order.
-  const std::int64_t count = integers_in(rows);
-  Array<std::int64_t> first = filled<std::int64_t>(to.count() + 1, 0), positions(static_cast<std::size_t>(count));
-  each_integer(rows, 0, count, [&](std::int64_t, std::int64_t row) { ++first[static_cast<std::size_t>(row) + 1]; });
-  for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
-  Array<std::int64_t> next(first.begin(), first.end() - 1, first.get_allocator());
-  each_integer(rows, 0, count, [&](std::int64_t i, std::int64_t row) {
-    positions[static_cast<std::size_t>(next[static_cast<std::size_t>(row)]++)] = i;
-  });
-
-  parallel_for(to.count(), to.grain(), [&](std::int64_t begin, std::int64_t end) {
-    double sum[kGroupBlock], part[kGroupBlock];
-    Pace pace;
-    for (std::int64_t row = begin; row < end; ++row) {
-      if (onto && first[static_cast<std::size_t>(row)] == first[static_cast<std::size_t>(row) + 1]) continue;
-      for (std::int64_t at = 0; at < to.size(); at += kGroupBlock) {
-        const std::int64_t n = std::min(kGroupBlock, to.size() - at);
-        if (onto)
-          to.load(row, at, n, sum);
-        else
-          std::fill_n(sum, n, 0.0);
-        for (std::int64_t k = first[static_cast<std::size_t>(row)]; k < first[static_cast<std::size_t>(row) + 1]; ++k) {
-          from.load(positions[static_cast<std::size_t>(k)], at, n, part);
-          for (std::int64_t i = 0; i < n; ++i) sum[i] += part[i];
-          pace.did(n + kPerLoad);
-        }
-        to.store(row, at, n, sum);
-      }
-    }
-  });
-}
-
-} // namespace
-
-void embedding_vjp(const KernelCall& call) { add_up_rows(call.outputs[0], call.inputs[0], call.inputs[1], false); }
-
-void add_rows(const KernelCall& call) {
-  if (call.outputs[0].data != call.inputs[0].data) copy_elements(call.outputs[0], call.inputs[0]);
-  add_up_rows(call.outputs[0], call.inputs[1], call.inputs[2], true);
-}
-
-namespace {
-
-// The part of a tensor that is as long as the indices along all axes but one.
-View beside(View v, const Shape& indices, unsigned line) {
-  for (int i = 0; i < v.shape.rank(); ++i)
-    if ((line >> i & 1) == 0) v = narrowed(v, i, 0, indices[i]);
-  return v;
-}
-
-// line(i, each) for all lines of indices along the axis, where each(f) calls f(first, indices, how many) for the indices of the
-// line, by blocks.
-template <class F> void each_line(const View& indices, unsigned axis, F&& line) {
-  const Groups from(indices, axis);
-  parallel_for(from.count(), from.grain(), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i)
-      line(i, [&](auto&& f) {
-        std::int64_t first = 0;
-        from.each_block<pointwise::Integer>(i, [&](const pointwise::Integer* positions, std::int64_t n) {
-          f(first, positions, n);
-          first += n;
-        });
-      });
-  });
-}
-
-} // namespace
 
 void gather(const KernelCall& call) {
-  const View &indices = call.inputs[1], &out = call.outputs[0];
-  const unsigned line = line_along(call.attributes[0].integer(), out.shape.rank());
-  const Groups from(beside(call.inputs[0], indices.shape, line), line), to(out, line);
-  const auto bytes = static_cast<std::size_t>(bytes_of(out.dtype));
-  each_line(indices, line, [&](std::int64_t i, auto&& each) {
-    const char* const start = from.address(i, 0);
-    const std::int64_t step = from.size() > 1 ? from.address(i, 1) - start : 0;
-    each([&](std::int64_t first, const pointwise::Integer* positions, std::int64_t n) {
-      for (std::int64_t k = 0; k < n; ++k) std::memcpy(to.address(i, first + k), start + positions[k].v * step, bytes);
-    });
-  });
-}
-
-void scatter_add(const KernelCall& call) {
-  const View &indices = call.inputs[1], &source = call.inputs[2], &out = call.outputs[0];
-  const unsigned line = line_along(call.attributes[0].integer(), out.shape.rank());
-  copy_elements(out, call.inputs[0]);
-  if (indices.elements() == 0) return;
-  const Groups from(source, line), to(beside(out, indices.shape, line), line);
-  by_type(out.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    each_line(indices, line, [&](std::int64_t i, auto&& each) {
-      Array<T> sums;
-      to.load(i, sums);
-      each([&](std::int64_t first, const pointwise::Integer* positions, std::int64_t n) {
-        T added[kGroupBlock];
-        from.load(i, first, n, added);
-        for (std::int64_t k = 0; k < n; ++k) {
-          T& sum = sums[static_cast<std::size_t>(positions[k].v)];
-          sum = sum + added[k];
-        }
-      });
-      to.store(i, sums);
-    });
-  });
+  const View &from = call.inputs[0], &indices = call.inputs[1], &out = call.outputs[0];
+  const int rank = out.shape.rank(), axis = static_cast<int>(call.attributes[0].integer()), along = axis < 0 ? axis + rank : axis;
+  TakenRows rows = taken_rows(out, from, indices);
+  rows.step = stride_of(from, along);
+  Array<TakenAxis> axes;
+  for (int i = 0; i < rank; ++i)
+    axes.push_back({out.shape[i], stride_of(out, i), i == along ? 0 : stride_of(from, i), stride_of(indices, i)});
+  take_rows(rows, axes, static_cast<std::size_t>(along) + 1);
 }
 
 void one_hot(const KernelCall& call) {

@@ -59,6 +59,13 @@ def sums(n, x=[]):
         s += x[0].sum().item() + x[0].sum(1).sum().item()
 
 
+def indices(*sizes, made={}):
+    """Along the first axis, one for each row or for each element."""
+    if sizes not in made:
+        made[sizes] = torch.randint(4096, sizes).expand(4096, 4096)
+    return made[sizes]
+
+
 LARGE = {
     "sum": lambda x: x.sum(),
     "sum-rows": lambda x: x.sum(1),
@@ -79,6 +86,10 @@ LARGE = {
     "cumulative-sum-columns": lambda x: x.cumsum(0),
     "sort-rows": lambda x: x.sort(1),
     "top-5-of-rows": lambda x: x.topk(5, 1),
+    "gather-rows": lambda x: x.gather(0, indices(4096, 1)),
+    "gather-elements": lambda x: x.gather(0, indices(4096, 4096)),
+    "scatter-add-rows": lambda x: x.scatter_add(0, indices(4096, 1), x),
+    "scatter-add-elements": lambda x: x.scatter_add(0, indices(4096, 4096), x),
     "exp": torch.exp,
     "tanh": torch.tanh,
     "GeLU": functional.gelu,

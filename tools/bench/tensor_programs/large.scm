@@ -1,6 +1,12 @@
 ; One operation on 16 M elements, n times. Arguments: n, name of the operation.
 (define n (string->number (car (command-line))))
 (define name (cadr (command-line)))
+; Indices along the first axis, one for each row or for each element.
+(define (indices sizes) (expand-tensor (cast (* (rand sizes) 4096) 'i64) '(4096 4096)))
+(define index
+  (cond ((member name '("gather-rows" "scatter-add-rows")) (indices '(4096 1)))
+        ((member name '("gather-elements" "scatter-add-elements")) (indices '(4096 4096)))
+        (else #f)))
 (define operations
   (list (cons "sum" (lambda (x) (sum x)))
         (cons "sum-rows" (lambda (x) (sum x 1)))
@@ -21,6 +27,10 @@
         (cons "cumulative-sum-columns" (lambda (x) (cumulative-sum x 0)))
         (cons "sort-rows" (lambda (x) (sort x 1)))
         (cons "top-5-of-rows" (lambda (x) (top-k x 5 1)))
+        (cons "gather-rows" (lambda (x) (gather x index 0)))
+        (cons "gather-elements" (lambda (x) (gather x index 0)))
+        (cons "scatter-add-rows" (lambda (x) (scatter-add x index x 0)))
+        (cons "scatter-add-elements" (lambda (x) (scatter-add x index x 0)))
         (cons "exp" exp)
         (cons "tanh" tanh)
         (cons "GeLU" GeLU)
