@@ -175,7 +175,7 @@
 ;;; case output-and-statistics
 (define n (in-sequence (linear-layer 2 3)))
 (mean (layer-train n (layer-parameters n) (layer-statistics n) (fill '(4 2) 1)))
-; expect error: mean: operand 1: expected a tensor, got .*; it begins with a tensor, \(car l\), as the pair of output and statistics does that layer-train gives
+; expect error: mean: operand 1: expected a tensor, got .*; it begins with a tensor, \(car l\): output and statistics are a pair that layer-train gives
 ;;; case a-layer-that-is-called
 (define n (linear-layer 2 3))
 (n (fill '(4 2) 1)) ; expect error: a layer is applied by \(layer-test layer parameters statistics x\)
