@@ -1,6 +1,7 @@
 // Names that people bring from other languages and libraries, and what is written in Cairn instead.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
 
@@ -13,7 +14,7 @@ struct Elsewhere {
   std::string_view instead;
 };
 
-std::span<const Elsewhere> names_elsewhere();
+std::array<std::span<const Elsewhere>, 4> names_elsewhere(); // by subject
 
 // What to write instead of an unbound name; empty if nothing is known of it. Names may carry those of their modules: np.zeros.
 std::string_view instead_of(std::string_view name);

@@ -235,8 +235,21 @@ void Expander::complain_unbound(const DatumPtr& symbol) const {
   complain(symbol->span, fmt::format("unbound name '{}'{}", name, hint()));
 }
 
+namespace {
+
+// Where other libraries take one argument after the other.
+std::string_view hint_of_lists(std::string_view name) {
+  for (const std::string_view other : {"view", "reshape", "resize", "expand-tensor", "tile", "permute", "flip"})
+    if (name == other) return "; several integers are one argument, a list: '(2 3)";
+  for (const std::string_view other : {"concat-tensors", "stack"})
+    if (name == other) return "; tensors are one argument, a list, and the axis is the other: (list a b)";
+  return "";
+}
+
+} // namespace
+
 void Expander::complain_arity(std::string_view name, unsigned least, unsigned most, std::size_t got, Span span) const {
-  complain(span, fmt::format("'{}' {}, got {}", name, arity_text(least, most), got));
+  complain(span, fmt::format("'{}' {}, got {}{}", name, arity_text(least, most), got, got > most ? hint_of_lists(name) : ""));
 }
 
 } // namespace cairn::compiler

@@ -5,12 +5,18 @@
 ; Each row of q, by how well it goes with the rows of k, a mean of the rows of v; axes in front are a batch.
 (define (dot-product-attention q k v . l)
   (let* ((scale (/ 1 (sqrt (car (last-pair (size q))))))
-         ((list causal mask) (%optional "dot-product-attention" l '(#f #f))))
+         ((list causal mask) (%causal "dot-product-attention" l '(#f #f))))
     (if (if (tensor? mask) #f mask) (error "dot-product-attention: expected a mask, a tensor of u8 or of a floating type, got" mask))
     (if (if (tensor? mask) #f (if (%attends? q) (if (%attends? k) (%attends? v) #f) #f))
-        (attend q k v scale (if causal #t #f))
+        (attend q k v scale causal)
         (let* ((scores (matmul (* q scale) (transpose k))) (scores (if causal (%without-later scores) scores)))
           (matmul (if (tensor? mask) (%masked-softmax scores mask) (softmax scores)) v)))))
+
+; Optional arguments of which the first is `causal`.
+(define (%causal name l all)
+  (let ((given (%optional name l all)))
+    (%boolean name "causal, whether no step sees those behind it" (car given))
+    given))
 
 ; A row that sees nothing is a mean of nothing: zeros.
 (define (%masked-softmax scores mask)
@@ -46,7 +52,7 @@
 (define (new-attention width) (list (new-linear width (* 3 width)) (new-linear width width)))
 (define (attention heads parameters x . l)
   (let* (((list in out) parameters)
-         ((list causal mask) (%optional "attention" l '(#f #f)))
+         ((list causal mask) (%causal "attention" l '(#f #f)))
          (sizes (%sequence-sizes heads x))
          ((list q k v) (map (lambda (t) (%heads heads t)) (split (linear in x) -1 3))))
     (linear out (view (permute (dot-product-attention q k v causal mask) '(0 2 1 3)) sizes))))
@@ -88,7 +94,7 @@
   (list (new-layer-norm width) (new-attention width) (new-layer-norm width)
         (let ((units (if (null? units) (* 4 width) (%only "new-transformer" units)))) (new-perceptron (list width units width)))))
 (define (transformer heads parameters x . l)
-  (let (((list causal mask norms) (%optional "transformer" l '(#f #f before))))
+  (let (((list causal mask norms) (%causal "transformer" l '(#f #f before))))
     (car (%transformer heads parameters norms x (lambda (p x) (list (attention heads p x causal mask) '()))))))
 ; A causal one of steps that follow others; the cache is that of attention-step, and the value a list of what became of x and of the next cache.
 (define (transformer-step heads parameters x cache . norms)

@@ -104,6 +104,10 @@
         ((null? all) (error (string-append name ": too many arguments")))
         (else (cons (car l) (%optional name (cdr l) (cdr all))))))
 
+; An optional argument that says whether something holds: 0 would count as true.
+(define (%boolean name what x)
+  (if (boolean? x) x (error (string-append name ": " what ", is #t or #f, got") x)))
+
 (define (zero? x) (zero? x))
 (define (positive? x) (positive? x))
 (define (negative? x) (negative? x))

@@ -10,7 +10,13 @@
 
 ; Of a procedure that draws parameters and one of parameters and input; of a procedure of the input alone; of two that do not the same in training.
 (define (layer-of new f)
-  (vector new (lambda () '()) (lambda (p s x) (cons (f p x) s)) (lambda (p s x) (f p x))))
+  (vector new (lambda () '())
+          (lambda (p s x) (%check-none "layer-train" s) (cons (f p x) s))
+          (lambda (p s x) (%check-none "layer-test" s) (f p x))))
+; Whoever hands statistics on in the place of parameters hands parameters on in the place of statistics.
+(define (%check-none name s)
+  (if (pair? s)
+      (error (string-append name ": this layer has no statistics, () are expected; are two arguments in each other's place, (" name " layer parameters statistics x)? got") s)))
 (define (function-layer f) (layer-of (lambda () '()) (lambda (p x) (f x))))
 (define (dropout-layer probability)
   (vector (lambda () '()) (lambda () '()) (lambda (p s x) (cons (dropout x probability) s)) (lambda (p s x) x)))

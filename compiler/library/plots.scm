@@ -16,9 +16,10 @@
   (if (list? labels) #t (error (string-append name ": labels are an association list, such as ((title \"A title\") (width 640)), got") labels))
   (for-each
     (lambda (label)
-      (let ((kind (if (if (list? label) (if (= (length label) 2) (symbol? (car label)) #f) #f) (assq (car label) known)
-                      (error (string-append name ": a label is a list of a name and a value, such as (title \"A title\"), got") label))))
-        (cond ((not kind) (error (string-append name ": there is no label " (symbol->string (car label)) "; there are") (map car known)))
+      (let* ((named (if (pair? label) (symbol? (car label)) #f)) (kind (if named (assq (car label) known) #f)))
+        (cond ((if named (not kind) #f) (error (string-append name ": there is no label " (symbol->string (car label)) "; there are") (map car known)))
+              ((not (if named (if (list? label) (= (length label) 2) #f) #f))
+               (error (string-append name ": a label is a list of a name and a value, such as (title \"A title\"), got") label))
               ((not ((cadr kind) (cadr label)))
                (error (string-append name ": the value of " (symbol->string (car label)) " is " (caddr kind) ", got") (cadr label))))))
     labels)

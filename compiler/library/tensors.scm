@@ -41,8 +41,11 @@
 ; Into so many parts, or into parts of the sizes in a list.
 (define (split t axis parts)
   (cond ((if (pair? parts) #t (null? parts)) (%split-by-sizes t axis parts))
-        ((= parts 0) (error "split: into how many parts? got 0"))
-        (else (build-list parts (lambda (i) (chunk t axis parts i))))))
+        ((not (if (integer? parts) (> parts 0) #f))
+         (error "split: into how many parts, or parts of which sizes, as in (split t axis '(2 1))? got" parts))
+        (else
+         (let ((axis (%axis "split" axis (length (size t)))))
+           (build-list parts (lambda (i) (chunk t axis parts i)))))))
 (define (%split-by-sizes t axis parts)
   (let ((n (list-ref (size t) (%axis "split" axis (length (size t))))))
     (if (not (= n (apply + parts))) (error (format "split: the sizes of the parts do not add up to ~a, the size of axis ~a:" n axis) parts))
@@ -69,7 +72,9 @@
 
 (define (interpolate-to-size t sizes . l)
   (let ((mode (if (null? l) 'linear (car l)))
-        (corners (if (if (null? l) #t (null? (cdr l))) #f (%only "interpolate-to-size" (cdr l)))))
+        (corners (if (if (null? l) #t (null? (cdr l)))
+                     #f
+                     (%boolean "interpolate-to-size" "align-corners, whether corners stay corners" (%only "interpolate-to-size" (cdr l))))))
     (cond ((eq? mode 'nearest) (interpolate-nearest t sizes))
           ((memq mode '(linear bilinear trilinear)) (interpolate-linear t sizes corners))
           (else (error "interpolate-to-size: expected nearest, linear, bilinear or trilinear, got" mode)))))

@@ -64,6 +64,18 @@ IndexBound rows_of_result(const Call& call) { return {1, call.attributes[0].list
 
 // --- gather
 
+// Of whole rows that are meant by a vector of indices, as index_add takes them: (3) along axis 0 of (5 2).
+std::string advice_on_indices(const Call& call, int axis) {
+  const Tensor &t = call.inputs[0], &indices = call.inputs[1];
+  if (indices.rank() != 1 || t.rank() < 2) return "";
+  std::string stretched = "i";
+  for (int i = 0; i < t.rank(); ++i)
+    if (i != axis) stretched = fmt::format("(unsqueeze {} {})", stretched, i);
+  Shape shape = t.shape;
+  shape[axis] = indices.shape[0];
+  return fmt::format("; a vector i of indices is stretched to all of them by (expand-tensor {} '{})", stretched, shape.text());
+}
+
 void infer_gather(const Call& call, ResultTypes& results) {
   const Tensor &t = call.inputs[0], &indices = call.inputs[1];
   check_integers(call, 1);
@@ -71,8 +83,9 @@ void infer_gather(const Call& call, ResultTypes& results) {
   bool fits = t.rank() == indices.rank();
   for (int i = 0; fits && i < t.rank(); ++i) fits = i == axis || indices.shape[i] <= t.shape[i];
   if (!fits)
-    throw OperatorError(fmt::format("{}: indices of shape {} do not go with a tensor of shape {} along axis {}",
-                                    shown_name(call.op), indices.shape.text(), t.shape.text(), axis));
+    throw OperatorError(fmt::format("{}: indices of shape {} do not go with a tensor of shape {} along axis {}{}",
+                                    shown_name(call.op), indices.shape.text(), t.shape.text(), axis,
+                                    advice_on_indices(call, axis)));
   results[0].dtype = t.dtype;
   results[0].shape = indices.shape;
 }

@@ -7,7 +7,7 @@
 (show (guarded (lambda () (error 'first "rest"))))               ; expect: ("first" ("rest"))
 (show (guarded (lambda () (car 5))))                             ; expect: ("car: expected a pair, got 5" ())
 (show (cadr (guarded (lambda () (error "a procedure" car)))))    ; expect: (#<procedure>)
-(show (guarded (lambda () ((lambda ((list a b)) a) '(1)))))      ; expect: ("no pattern matches ()" ())
+(show (guarded (lambda () ((lambda ((list a b)) a) '(1)))))      ; expect: ("no pattern matches (); are there fewer elements than the pattern has names?" ())
 (show (car (guarded (lambda () (matmul (ones '(2 3)) (ones '(2 3))))))) ; expect: "matmul: the shapes (2 3) and (2 3) do not fit: their inner sizes are 3 and 2"
 (show (guarded (lambda () (vector-ref (vector 1 2) 2))))         ; expect: ("vector-ref: the index 2 is beyond the 2 elements" ())
 ; What was going on is given up, and the program goes on: in a loop, deep in a recursion, in the last place.

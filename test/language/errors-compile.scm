@@ -283,3 +283,19 @@
 (let ((a 1) (b (let ((c 2)) (+ cc c)))) b)
 ; expect exit: 2
 ; expect error: unbound name 'cc'
+;;; case sizes-that-are-no-list
+(view (arange 6) 2 3)
+; expect exit: 2
+; expect error: 'view' takes 2 arguments, got 3; several integers are one argument, a list: '\(2 3\)
+;;; case sizes-of-a-procedure-of-the-library-that-are-no-list
+(reshape (arange 6) 2 3)
+; expect exit: 2
+; expect error: 'reshape' takes 2 arguments, got 3; several integers are one argument
+;;; case too-few-sizes
+(view (arange 6))
+; expect exit: 2
+; expect error: 'view' takes 2 arguments, got 1$
+;;; case tensors-that-are-no-list
+(stack (arange 2) (arange 2) 0)
+; expect exit: 2
+; expect error: 'stack' takes 2 arguments, got 3; tensors are one argument, a list, and the axis is the other: \(list a b\)

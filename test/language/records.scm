@@ -30,7 +30,7 @@
 (show (later-one))                                               ; expect: 8
 (show (gradient (lambda (x) (define-values (a (cons b c)) (list x (cons x 2))) (* a b c)) 3.)) ; expect: 12.0
 ;;; case define-values-that-do-not-match
-(define-values (a b) (list 1)) ; expect error: no pattern matches \(\)
+(define-values (a b) (list 1)) ; expect error: no pattern matches \(\); are there fewer elements than the pattern has names\?
 ;;; case define-values-of-one-name-twice
 ; expect exit: 2
 ; expect error: .*the name 'a' appears twice here
@@ -56,7 +56,7 @@
 ; expect error: each of its fields once
 ;;; case values-that-do-not-fit
 (let-values (((a b) (values 1 2 3))) a)
-; expect error: no pattern matches
+; expect error: no pattern matches \(3\); are there more elements than the pattern has names\?
 ;;; case one-name-without-a-list
 (let-values ((a (values 1 2))) a)
 ; expect exit: 2

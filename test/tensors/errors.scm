@@ -29,7 +29,7 @@
 ;;; case a-gradient-of-a-list-of-numbers
 (gradient (lambda (x) (list x x)) 2.) ; expect error: gradient: .*the cotangent 1 does not have the shape of .*\(jacobian f x\)
 ;;; case into-no-parts
-(split (fill '(4 6) 1) 2 0) ; expect error: split: into how many parts\? got 0
+(split (fill '(4 6) 1) 2 0) ; expect error: split: into how many parts.*\? got 0
 ;;; case axis
 (sum (list->tensor '(1 2)) 1) ; expect error: sum: .*axis 1
 ;;; case view
@@ -134,3 +134,56 @@
 (index-points (zeros '(2 3)) (= (arange 2) 1)) ; expect error: index-points: expected an integer or a tensor of integers \(one of u8 may be meant as a mask\)
 ;;; case quantile-of-a-percentage
 (quantile (arange 3) 50) ; expect error: quantile: expected a part from 0 to 1, got 50
+;;; case zero-for-a-truth-value
+(sum (fill '(2 3) 1) 0 0) ; expect error: sum: operand 3: expected #t or #f, whether axes stay, got 0
+;;; case correction-in-the-place-of-a-truth-value
+(variance (fill '(2 3) 1) 1 1) ; expect error: variance: operand 3: expected #t or #f, whether axes stay, got 1
+;;; case exponent-in-the-place-of-a-truth-value
+(norm (fill '(2 3) 1) 1 3) ; expect error: norm: operand 3: expected #t or #f, whether axes stay, got 3
+;;; case empty-list-for-a-truth-value
+(argmax (fill '(2 3) 1) 1 '()) ; expect error: argmax: operand 3: expected #t or #f, whether axes stay, got \(\)
+;;; case number-for-the-triangle
+(triangular-solve (fill '(1 1) 1) (fill '(1 1) 1) 1) ; expect error: triangular-solve: operand 3: expected #t or #f, got 1
+;;; case number-for-causal
+(attention 2 (new-attention 4) (fill '(1 2 4) 1) 0) ; expect error: attention: causal, whether no step sees those behind it, is #t or #f, got 0
+;;; case number-for-causal-of-a-transformer
+(transformer 2 (new-transformer 4) (fill '(1 2 4) 1) 1) ; expect error: transformer: causal, .* is #t or #f, got 1
+;;; case mask-in-the-place-of-causal
+(define q (fill '(1 2 4) 1))
+(dot-product-attention q q q (fill '(2 2) 1)) ; expect error: dot-product-attention: causal, .* is #t or #f, got #<tensor
+;;; case number-for-corners
+(interpolate (fill '(1 1 4) 1) 2 'linear 0) ; expect error: interpolate-to-size: align-corners, whether corners stay corners, is #t or #f, got 0
+;;; case truth-values-that-are
+(define t (fill '(2 3) 1))
+(write (list (size (sum t 0 #t)) (size (sum t 0 #f)) (size (interpolate (fill '(1 1 4) 1) 2 'linear #t))))
+; expect: ((1 3) (3) (1 1 8))
+;;; case vector-of-indices-of-rows
+(define t (fill '(3 2) 0))
+(scatter-add t (list->tensor '(0 2) 'i64) (fill '(2 2) 1) 0)
+; expect error: scatter-add: indices of shape \(2\) do not go with a tensor of shape \(3 2\) along axis 0; a vector i of indices is stretched to all of them by \(expand-tensor \(unsqueeze i 1\) '\(2 2\)\)
+;;; case vector-of-indices-in-the-middle
+(gather (fill '(3 2 4) 0) (list->tensor '(0) 'i64) 1) ; expect error: \(expand-tensor \(unsqueeze \(unsqueeze i 0\) 2\) '\(3 1 4\)\)
+;;; case what-is-advised-of-indices
+(define i (list->tensor '(0 2) 'i64))
+(write (tensor->list (scatter-add (fill '(3 2) 0) (expand-tensor (unsqueeze i 1) '(2 2)) (fill '(2 2) 1) 0)))
+(write (tensor->list (gather (list->tensor '(((1 2) (3 4)))) (expand-tensor (unsqueeze (unsqueeze (list->tensor '(1) 'i64) 0) 2) '(1 1 2)) 1)))
+; expect: ((1.0 1.0) (0.0 0.0) (1.0 1.0))(((3.0 4.0)))
+;;; case parts-along-an-axis-that-is-not-there
+(split (arange 6) 2 3) ; expect error: split: there is no such axis; axis and number of axes are 2 1
+;;; case tensors-that-are-no-list
+(concat-tensors (arange 2) (arange 3)) ; expect error: concat-tensors: operand 1: expected a list of tensors, got .*; they stand in one list, \(list a b\), and the axis is the other operand
+;;; case output-and-statistics
+(define n (in-sequence (linear-layer 2 3)))
+(mean (layer-train n (layer-parameters n) (layer-statistics n) (fill '(4 2) 1)))
+; expect error: mean: operand 1: expected a tensor, got .*; it begins with a tensor, \(car l\): output and statistics are a pair that layer-train gives
+;;; case a-layer-that-is-called
+(define n (linear-layer 2 3))
+(n (fill '(4 2) 1)) ; expect error: a layer is applied by \(layer-test layer parameters statistics x\)
+;;; case parameters-and-statistics-exchanged
+(define n (in-sequence (linear-layer 2 3) (function-layer ReLU)))
+(layer-test n (layer-statistics n) (layer-parameters n) (fill '(4 2) 1))
+; expect error: layer-test: this layer has no statistics, \(\) are expected; are two arguments in each other's place
+;;; case parameters-and-statistics-exchanged-in-training
+(define n (linear-layer 2 3))
+(layer-train n (layer-statistics n) (layer-parameters n) (fill '(4 2) 1))
+; expect error: layer-train: this layer has no statistics

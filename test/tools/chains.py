@@ -41,7 +41,7 @@ CASES = {
          ["half at a.scm:1:21", "both at a.scm:4:6", "the top level at a.scm:5:10"]),
     "a pattern of a helper":
         ("(define (swap (list a b)) (list b a))\n(define (turn p) (cons 0 (swap p)))\n(display (turn '(1 2 3)))\n",
-         "a.scm:1:15: error: no pattern matches (3)",
+         "a.scm:1:15: error: no pattern matches (3); are there more elements than the pattern has names?",
          ["swap at a.scm:1:15", "turn at a.scm:2:26", "the top level at a.scm:3:10"]),
 }
 

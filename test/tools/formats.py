@@ -173,6 +173,7 @@ class Archives(Formats):
             self.assertEqual(self.vmrun("a.scm").output, "#t")
             self.assertEqual(len(self.read("x.npz")) < 5000, compressed != "")
         self.refused("(write-npz \"y\" (list (cons \"a\" (zeros '(1) 'bf16))))", "bf16")
+        self.refused("(write-npz \"y\" (list (cons \"a\" (zeros '(1)))) 0)", "write-npz: operand 3: expected #t or #f, got 0")
         self.refused("(write-npz \"y\" (list (cons \"a\" (zeros '(1))) (cons \"a\" (zeros '(1)))))", "one name")
 
     def test_an_array_of_texts_is_named_and_can_be_left_out(self):

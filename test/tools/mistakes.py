@@ -44,7 +44,7 @@ MISTAKES = [
     ("a list where a number was meant, in a helper", "(define (half x) (/ x 2))\n(define (area l) (* 3 (half l)))\n(display (area '(1 2)))\n", [], 1,
      ["a.scm:1:18: error: /: expected a number, got (1 2)", "in half at a.scm:1:18", "in area at a.scm:2:23", "in the top level at a.scm:3:10"]),
     ("operands that are not as the pattern says", "(define (swap (list a b)) (list b a))\n(display (swap '(1 2 3)))\n", [], 1,
-     ["a.scm:1:15: error: no pattern matches (3)", "in swap at a.scm:1:15", "in the top level at a.scm:2:10"]),
+     ["a.scm:1:15: error: no pattern matches (3); are there more elements than the pattern has names?", "in swap at a.scm:1:15", "in the top level at a.scm:2:10"]),
     ("too few operands", "(define (f x y) (* x y))\n(define (g h) (+ 0 (h 2)))\n(display (g f))\n", [], 1, ["f: expected 2 arguments, got 1"]),
     ("a square root of a negative number", "(define (root x) (+ 0. (sqrt x)))\n(display (* 2 (root -2.)))\n", ["--check-nan"], 1,
      ["a.scm:1:24: error: sqrt: the result is a NaN", "in root at a.scm:1:24"]),

@@ -107,6 +107,7 @@ class Plots(ToolTest):
 
     def test_labels_that_there_are_not(self):
         for labels, message in (("'((titel \"a\"))", "plot-lines: there is no label titel; there are (title x y width height log-x log-y points)"),
+                                ("'((ylim 0 1))", "plot-lines: there is no label ylim; there are (title"),
                                 ("'((title 5))", "the value of title is a text, got 5"), ("'((log-x 1))", "the value of log-x is #t or #f, got 1"),
                                 ("'(title \"a\")", "a label is a list of a name and a value"), ('"a"', "labels are an association list"),
                                 ("'((points (\"a\")))", "points names no series \"a\"")):

@@ -203,7 +203,17 @@ class ProgramReports(ToolTest):
     def test_events_have_the_steps_that_the_program_names(self):
         self.write("b.scm", "(report 'step 40 'of 50 'a 2.5)(report 'b 1e40 'c 3)(report 'step -1 'of 3)")
         self.vmrun("--events=events", "b.scm")
-        self.assertEqual(events(self.read(EVENTS)), [(40, {"a": 2.5}, 1), (2, {"b": float("inf"), "c": 3.}, 2), (3, {}, 3)])
+        self.assertEqual(events(self.read(EVENTS)), [(40, {"a": 2.5}, 1), (40, {"b": float("inf"), "c": 3.}, 2), (40, {}, 3)])
+
+    def test_events_without_a_step_stand_at_the_last_one_also_after_a_resumption(self):
+        self.write("b.scm", "(report 'a 1)(report 'step 10 'b 2)(report 'a 3)(report 'a 4)(report 'step 3 'b 5)(report 'a 6)")
+        whole = self.vmrun("--events=events", "--stats", "b.scm")
+        expected = [(1, {"a": 1.}, 1), (10, {"b": 2.}, 2), (10, {"a": 3.}, 3), (10, {"a": 4.}, 4), (3, {"b": 5.}, 5), (3, {"a": 6.}, 6)]
+        self.assertEqual(events(self.read(EVENTS)), expected)
+        for steps in range(1, self.stats(whole)["steps"]):
+            self.vmrun("--events=events", f"--steps={steps}", "--save=s.capsule", "b.scm", code=75)
+            self.vmrun("--events=events", "--resume=s.capsule")
+            self.assertEqual(events(self.read(EVENTS)), expected)
 
     def test_files_of_somebody_else_are_left_alone_when_a_run_is_resumed(self):
         self.vmrun("--steps=300", "--save=s.capsule", "a.scm", code=75)

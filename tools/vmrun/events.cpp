@@ -52,11 +52,11 @@ void put_text(std::string& out, std::uint64_t field, std::string_view text) {
   out += text;
 }
 
-// Fields of Event, and of what is in it. TensorBoard passes over a field that it does not know: `report` is ours.
+// Fields of Event, and of what is in it. TensorBoard passes over fields that it does not know: `report` and `named` are ours.
 namespace field {
-constexpr std::uint64_t wall_time = 1, step = 2, file_version = 3, summary = 5, report = 1000; // Event
-constexpr std::uint64_t value = 1;                                                             // Summary
-constexpr std::uint64_t tag = 1, simple_value = 2;                                             // Summary.Value
+constexpr std::uint64_t wall_time = 1, step = 2, file_version = 3, summary = 5, report = 1000, named = 1001; // Event
+constexpr std::uint64_t value = 1;                                                                           // Summary
+constexpr std::uint64_t tag = 1, simple_value = 2;                                                           // Summary.Value
 } // namespace field
 
 std::string record(std::string_view data) {
@@ -93,8 +93,15 @@ std::string_view next_record(std::string_view& rest) {
   return data;
 }
 
-// The number of the report in an event; 0: it has none.
-std::uint64_t report_in(std::string_view data) {
+// What a resumed run wants to know of an event.
+struct Found {
+  std::uint64_t report = 0; // its number; 0: it has none
+  std::uint64_t step = 0;
+  bool named = false; // the program named the step
+};
+
+Found found_in(std::string_view data) {
+  Found found;
   auto number = [&data] {
     std::uint64_t n = 0;
     for (unsigned shift = 0; !data.empty() && shift < 64; shift += 7) {
@@ -111,7 +118,9 @@ std::uint64_t report_in(std::string_view data) {
     switch (key & 7) {
     case varint:
       length = number();
-      if (key >> 3 == field::report) return length;
+      if (key >> 3 == field::report) found.report = length;
+      if (key >> 3 == field::step) found.step = length;
+      if (key >> 3 == field::named) found.named = length != 0;
       continue;
     case eight_bytes:
       length = 8;
@@ -123,11 +132,11 @@ std::uint64_t report_in(std::string_view data) {
       length = 4;
       break;
     default:
-      return 0;
+      return found;
     }
     data.remove_prefix(std::min<std::uint64_t>(length, data.size()));
   }
-  return 0;
+  return found;
 }
 
 } // namespace
@@ -139,10 +148,13 @@ bool EventsFile::go_on(std::string_view content, std::uint64_t reports, std::str
     return false;
   }
   empty_ = false;
+  last_step_.reset();
   for (before = rest; !rest.empty(); before = rest) {
     const std::string_view data = next_record(rest);
-    if (data.empty() || report_in(data) > reports) break;
-    last_ = report_in(data);
+    const Found found = found_in(data);
+    if (data.empty() || found.report > reports) break;
+    if (found.named) last_step_ = found.step;
+    last_ = found.report;
   }
   if (file_.cut(content.size() - before.size())) return true;
   error = file_.path() + ": error: cannot be cut back: " + std::strerror(errno) + "\n";
@@ -161,16 +173,21 @@ bool EventsFile::put(const Report& report) {
   }
   constexpr double kMostStep = 9e15; // whole numbers are exact below
   const double* const named = report.value("step");
-  const std::uint64_t step =
-      named != nullptr && *named >= 0 && *named <= kMostStep ? static_cast<std::uint64_t>(*named) : report.number;
+  const bool names_one = named != nullptr && *named >= 0 && *named <= kMostStep;
+  const std::uint64_t step = names_one ? static_cast<std::uint64_t>(*named) : last_step_.value_or(report.number);
   std::string data = event(report.time);
   put_key(data, field::step, varint);
   put_varint(data, step);
   if (!values.empty()) put_text(data, field::summary, values);
   put_key(data, field::report, varint);
   put_varint(data, report.number);
+  if (names_one) {
+    put_key(data, field::named, varint);
+    put_varint(data, 1);
+  }
   if (!append((empty_ ? first_record(report.time) : "") + record(data))) return false;
   empty_ = false;
+  if (names_one) last_step_ = step;
   return true;
 }
 

@@ -174,7 +174,10 @@ Value read_npz(FileCall& call) {
 Value write_npz(FileCall& call) {
   formats::codecs();
   const NamedElements named(call);
-  const bool deflated = call.operands.size() > 2 && call.operands[2] != value::kFalse;
+  if (call.operands.size() > 2 && !value::is_boolean(call.operands[2]))
+    throw ProgramError(
+        fmt::format("{}: operand 3: expected #t or #f, got {}", call.name, call.engine.describe(call.operands[2])));
+  const bool deflated = call.operands.size() > 2 && call.operands[2] == value::kTrue;
   std::vector<formats::ZipMember> members;
   std::vector<std::string> headers;
   for (std::size_t i = 0; i < named.tensors.size(); ++i) {

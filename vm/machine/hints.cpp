@@ -132,6 +132,18 @@ std::string_view hint_of_type(Value given) {
 
 } // namespace
 
+namespace {
+
+// As the library has them: a vector of what draws parameters, what draws statistics, and what is done in training and behind it.
+bool is_layer(Value v) {
+  constexpr std::uint64_t kParts = 4;
+  if (!value::is_vector(v) || value::as_vector(v)->length != kParts) return false;
+  const Value* parts = value::as_vector(v)->items();
+  return std::all_of(parts, parts + kParts, [](Value part) { return part.is_procedure(); });
+}
+
+} // namespace
+
 std::string_view hint_of_operand(std::string_view expected, Value given) {
   const bool number = given.is_flonum() || given.is_integer();
   if (has_comma(given)) return "; a comma is short for (unquote x): elements of a list are separated by spaces, '(1 2)";
@@ -141,9 +153,17 @@ std::string_view hint_of_operand(std::string_view expected, Value given) {
   if (expected == "a pattern" && number)
     return "; of a pair that is no list, such as (value . gradient), (define-values (a . b) pair) names the parts, and the "
            "pattern (cons a b) matches it";
+  if (expected == "a pattern" && given == value::kNull) return "; are there fewer elements than the pattern has names?";
+  if (expected == "a pattern" && given.is_pair()) return "; are there more elements than the pattern has names?";
+  if (expected == "a procedure" && is_layer(given)) return "; a layer is applied by (layer-test layer parameters statistics x)";
   if (expected == "a procedure" && given.is_pair()) return "; it is a list: are two arguments in each other's place?";
   if (expected == "a procedure" && value::is_tensor(given)) return "; (index t i) is a part of a tensor";
+  if (expected == "a list of tensors" && value::is_tensor(given))
+    return "; they stand in one list, (list a b), and the axis is the other operand";
   if (expected == "a tensor" && number) return "; (list->tensor x) is the tensor without axes that holds a number";
+  if (expected == "a tensor" && given.is_pair() && value::is_tensor(given.pair()->car))
+    return "; it begins with a tensor, (car l): output and statistics are a pair that layer-train gives; (list-ref l i) is an "
+           "element of a list, (stack l 0) puts tensors of one shape beside each other";
   if (expected == "a tensor" && (given.is_pair() || value::is_vector(given)))
     return "; (list->tensor l) makes a tensor of a list of numbers, (list-ref l i) is an element of a list";
   if (expected == "a number" && (given.is_pair() || value::is_vector(given)))

@@ -147,7 +147,11 @@ Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Va
           if (good) a = ops::Attribute::of_number(engine.to_double(v));
           break;
         case Kind::flag:
-          a = ops::Attribute::of_flag(v != value::kFalse);
+          // As a condition, 0 would count as true; and a number may be meant for the operand behind this one. Whatever takes its
+          // axes first asks here whether these stay.
+          expected = op.signature[1].is_attribute() && op.signature[1].optional ? "#t or #f, whether axes stay" : "#t or #f";
+          good = value::is_boolean(v);
+          a = ops::Attribute::of_flag(v == value::kTrue);
           break;
         case Kind::type:
           expected = "a type of elements: one of u8 i8 i16 i32 i64 f32 f64 bf16";
