@@ -150,7 +150,7 @@ class Batches(Loaders):
                               ("(loader '(1 2 3) 1)", r"loader: expected a number of examples with the procedure .* \(1 2 3\)"),
                               ("(loader (cons -1 zeros) 1)", "loader: expected a number of examples"),
                               ("(loader (list (ones '(3)) '(1 2 3)) 1)", "loader: expected a number of examples"),
-                              ("(loader (ones '(3)) 1 #t)", "loader: expected an integer as the seed .* #t"),
+                              ("(loader (ones '(3)) 1 #t)", "loader: expected an integer from 0 on as the seed .* #t"),
                               ("(loader-batch 5 0)", "loader-batch: expected what loader"), ("(loader-shard (loader (ones '(3)) 1) 2 2)", "shard"),
                               ("(windows (ones '(3)) 4)", "windows")):
             self.refused(text, message)
@@ -403,7 +403,8 @@ class Pictures(Loaders):
         for text, message in (("(read-rows (picture-array '(\"x.png\") 2 2) '(0))", r"read-rows: x.png: no picture that can be read.*\(byte 0\)"),
                               ("(read-rows (picture-array '(\"y.png\") 2 2) '(0))", "read-rows: y.png: cannot be opened"), ("(read-rows (picture-array '(5) 2 2) '(0))", "the path of a picture, a string"),
                               ("(read-rows (picture-array '() 2 2) '(0))", "numbers of rows"), ("(read-rows (picture-array '(\"x.png\") 2 2) 1 1)", "there are 1 pictures, not 1 from 1 on"),
-                              ("(read-rows (picture-array '(\"x.png\") 0 2) '(0))", "expected pictures"), ("(read-rows (picture-array '(\"x.png\") 2 2 2) '(0))", "expected pictures"),
+                              ("(picture-array '(\"x.png\") 0 2)", "picture-array: height and width are integers from 1 to 32768, channels 1 or 3, got 0 2 3"),
+                              ("(read-rows '(pictures #(\"x.png\") 0 (1 0 2 3)) '(0))", "expected pictures"), ("(read-rows '(pictures #(\"x.png\") 0 (1 2 2 2)) '(0))", "expected pictures"),
                               ("(read-rows '(pictures) '(0))", "expected pictures"), ("(read-rows '(pictures #() 0 (1 1 1 1)) '(0))", "expected pictures"), ("(read-ahead '(pictures 5 0 (1 1 1 1)) '(0))", "expected pictures"),
                               ("(define a (picture-array '(\"x.png\") 2 2))(read-ahead a '(0))(read-rows a '(0))", r"read-rows: x.png: no picture that can be read.*\(byte 0\)")):
             self.refused(text, message)
