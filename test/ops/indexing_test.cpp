@@ -48,14 +48,14 @@ template <class F> void each_place(const Shape& shape, const Shape& indices, int
   }
 }
 
-struct Kind {
+struct IndexKind {
   Shape shape, indices; // of the tensor, and of indices and elements
   int axis = 0;
   unsigned stretched = 0; // axes along which indices are repeated
 };
 
 // Indices of a shape that are the same along some axes, by a stride of 0.
-Tensor indices_of(World& w, std::mt19937_64& random, const Kind& kind, DType type) {
+Tensor indices_of(World& w, std::mt19937_64& random, const IndexKind& kind, DType type) {
   Shape few = kind.indices;
   for (int i = 0; i < few.rank(); ++i)
     if ((kind.stretched >> i & 1) != 0) few[i] = 1;
@@ -65,7 +65,7 @@ Tensor indices_of(World& w, std::mt19937_64& random, const Kind& kind, DType typ
   return applied(w.rt, O::expand, {t}, with({list(sizes)}));
 }
 
-void check_kind(World& w, std::mt19937_64& random, const Kind& kind, DType type, DType index_type) {
+void check_kind(World& w, std::mt19937_64& random, const IndexKind& kind, DType type, DType index_type) {
   CAPTURE(kind.shape.text());
   CAPTURE(kind.indices.text());
   CAPTURE(kind.axis);
@@ -92,13 +92,13 @@ TEST_CASE("gather and scatter-add go to each element in the order of the indices
   World w;
   std::mt19937_64 random(5);
   for (const std::int64_t row : {1, 7, 8, 64, 600}) {
-    const Kind kinds[] = {
+    const IndexKind kinds[] = {
         {{20, row}, {50, row}, 0, 2},       {{20, row}, {50, row}, 0, 0},       {{row, 20}, {row, 50}, 1, 0},
         {{row, 20}, {row, 5}, 1, 0},        {{row, 20}, {row, 50}, 1, 1},       {{3, 20, row}, {3, 50, row}, 1, 4},
         {{3, 20, row}, {3, 50, row}, 1, 5}, {{20, 3, row}, {50, 2, row}, 0, 6}, {{20, 3, row}, {50, 3, row}, 0, 6},
         {{20, row + 2}, {50, row}, 0, 2},   {{20, row + 2}, {50, row}, 0, 0},   {{3, row, 20}, {2, row, 40}, 2, 0},
     };
-    for (const Kind& kind : kinds) {
+    for (const IndexKind& kind : kinds) {
       for (const DType type : kElementTypes) check_kind(w, random, kind, type, DType::i64);
       for (const DType type : kIndexTypes) check_kind(w, random, kind, DType::f32, type);
     }
@@ -108,11 +108,11 @@ TEST_CASE("gather and scatter-add go to each element in the order of the indices
 TEST_CASE("and where there are more of them than a piece has") {
   World w;
   std::mt19937_64 random(6);
-  const Kind kinds[] = {
+  const IndexKind kinds[] = {
       {{3000, 64}, {9000, 64}, 0, 2}, {{3000, 40}, {9000, 40}, 0, 0}, {{40, 3000}, {40, 9000}, 1, 0},
       {{9000, 5}, {9000, 3}, 1, 0},   {{70'000}, {90'000}, 0, 0},     {{5, 70'000}, {9, 70'000}, 0, 2},
   };
-  for (const Kind& kind : kinds)
+  for (const IndexKind& kind : kinds)
     for (const DType type : {DType::f32, DType::bf16, DType::f64}) check_kind(w, random, kind, type, DType::i64);
 }
 
