@@ -201,7 +201,7 @@ void all_parts(const VjpCall& call, OperatorId kernel, const Attributes& attribu
   std::array<Tensor, kMostResults> parts;
   try {
     call.runtime.apply(operator_of(kernel), operands, consumed, attributes, parts);
-  } catch (const Stopped&) {
+  } catch (...) { // stopped, or memory was refused
     rules::give_back(call, operands[0]);
     throw;
   }

@@ -64,7 +64,7 @@ Tensor over_cotangent(const VjpCall& call, OperatorId op, std::initializer_list<
   Tensor out;
   try {
     call.runtime.apply(operator_of(op), {operands.data(), more.size() + 1}, consumed, attributes, {&out, 1});
-  } catch (const Stopped&) {
+  } catch (...) { // stopped, or memory was refused
     give_back(call, operands[0]);
     throw;
   }

@@ -280,7 +280,7 @@ template <unsigned most> void sweep_results(Engine& engine, Tape& tape, const Te
     default:
       sweep_pack(engine, tape, r, cotangents[0]);
     }
-  } catch (const ops::Stopped&) { // it will begin with them again
+  } catch (...) { // stopped, or memory was refused: it will begin with them again
     for (std::uint32_t i = 0; i < r.results; ++i)
       if (!cotangents[i].empty()) tape.tensor_cotangents.insert_or_assign(r.node + i, std::move(cotangents[i]));
     for (const std::uint32_t node : tape.computed_last) tape.computed_again.erase(node); // their work does not count

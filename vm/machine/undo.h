@@ -47,6 +47,10 @@ template <class F> decltype(auto) stoppable(Engine& engine, Tape* tape, F&& f) {
   } catch (const ops::Stopped&) {
     undo.put_back();
     throw;
+  } catch (const value::BudgetExceeded&) {
+    engine.refused_step_undone = !engine.meter().held();
+    if (engine.refused_step_undone) undo.put_back();
+    throw;
   }
 }
 template <class F> decltype(auto) stoppable(Engine& engine, F&& f) {

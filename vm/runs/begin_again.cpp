@@ -179,6 +179,71 @@ Frame* frame_to_begin(Engine& engine, const machine::Run& run, Frame* frame) {
   return fresh;
 }
 
+// The operator's frame where it asks for the next action, with the state in its register; what ran above it is gone.
+CheckpointState* cut_to(Engine& engine, const Outermost& found) {
+  machine::Run& run = engine.runs[found.run];
+  {
+    value::Held<Frame> fresh(engine.heap(), frame_to_begin(engine, run, found.frame));
+    machine::OwnedRuns above = engine.cut(found.run + 1);
+    Value& state = fresh->slots()[kStateRegister];
+    if (state == value::kUnspecified) state = value::of_other(std::exchange(above.list.front().state, nullptr));
+    engine.heap().release(std::exchange(run.top, fresh.take()));
+  }
+  for (std::size_t i = 0; i < engine.runs.size(); ++i) engine.derive(i);
+  engine.enter(run);
+  return state_in<CheckpointState>(engine, run.top->slots()[kStateRegister]);
+}
+
+// Whether it is in the middle of a sweep, in a step that may be done again.
+bool is_sweeping(const Engine& engine, const Outermost& found) {
+  return found.state->sweeping && engine.refused_step_undone && found.run + 1 == engine.runs.size() &&
+         engine.runs[found.run].top == found.frame && bytecode::opcode_of(*found.frame->next()) == Opcode::run_sweep;
+}
+
+bool is_running(const Engine& engine, const Outermost& found) {
+  return !found.state->sweeping && found.run + 1 < engine.runs.size() && engine.runs[found.run + 1].kind == RunKind::interval;
+}
+
+void let_go(Engine& engine, CheckpointState& s, const schedule::Schedule::Relief& relief) {
+  for (const std::uint32_t slot : relief.slots) discard(engine, s, slot);
+  if (!relief.all) return;
+  Snapshot start = std::exchange(s.start.empty() ? *kept_start(s) : s.start, {});
+  if (start.counted) s.uncount(engine, start);
+  for (TapeAside& tape : s.aside) s.drop(engine, tape);
+  s.aside.clear();
+  for (Snapshot& slot : s.slots) s.drop(engine, slot);
+  s.slots.resize(std::max<std::size_t>(1, s.slots.size()));
+  s.slots.front() = std::exchange(start, {});
+  s.slots.front().bytes = 0;
+  s.held = {0};
+  s.held_bytes = 0;
+  count_snapshot(engine, s.slots.front());
+}
+
+// What has been reversed stays so, and what is being swept is swept.
+bool go_on_with_less(Engine& engine, const Outermost& found) {
+  const bool sweeping = is_sweeping(engine, found);
+  if ((!sweeping && !is_running(engine, found)) || (found.state->start.empty() && kept_start(*found.state) == nullptr)) return false;
+  std::unique_ptr<schedule::Schedule> next = found.state->schedule->clone();
+  const std::optional<schedule::Schedule::Relief> relief = next->relieve(sweeping);
+  if (!relief) return false;
+  if (sweeping) {
+    --engine.clock;
+    auto* s = state_in<CheckpointState>(engine, found.frame->slots()[kStateRegister]);
+    s->schedule = std::move(next);
+    let_go(engine, *s, *relief);
+    return true;
+  }
+  CheckpointState* const s = cut_to(engine, found);
+  s->drop_tape(engine);
+  s->drop(engine, s->current);
+  s->ends.reset();
+  s->ended = s->work_ended = false;
+  s->schedule = std::move(next);
+  let_go(engine, *s, *relief);
+  return true;
+}
+
 // Where nothing can help: leaves of an update, whose cotangents go as they come, may take less.
 void refuse_hopeless(const Engine& engine, CheckpointState& s, std::uint64_t least) {
   if (s.update || least <= static_cast<std::uint64_t>(engine.state_budget)) return;
@@ -208,19 +273,9 @@ bool begin_again(Engine& engine) {
   if (found.state->start.empty() && kept_start(*found.state) == nullptr) return false;
   const ops::Meter::Uninterrupted whole(engine.meter());
   note_refusal(engine);
+  if (go_on_with_less(engine, found)) return true;
   std::unique_ptr<schedule::Schedule> next = with_less(engine, *found.state);
-  // The operator's frame as it is where it asks for the next action, with the state in its register; what ran above it is gone.
-  machine::Run& run = engine.runs[found.run];
-  {
-    value::Held<Frame> fresh(engine.heap(), frame_to_begin(engine, run, found.frame));
-    machine::OwnedRuns above = engine.cut(found.run + 1);
-    Value& state = fresh->slots()[kStateRegister];
-    if (state == value::kUnspecified) state = value::of_other(std::exchange(above.list.front().state, nullptr));
-    engine.heap().release(std::exchange(run.top, fresh.take()));
-  }
-  for (std::size_t i = 0; i < engine.runs.size(); ++i) engine.derive(i);
-  engine.enter(run);
-  auto* s = state_in<CheckpointState>(engine, run.top->slots()[kStateRegister]);
+  auto* s = cut_to(engine, found);
   reset(engine, *s, std::move(next));
   if (std::exchange(s->known, false))
     engine.repeats.misled(s->call);

@@ -58,6 +58,27 @@ void fetch_ahead(Engine& engine, CheckpointState& s, std::int64_t most) {
       return;
 }
 
+} // namespace
+
+void discard(Engine& engine, CheckpointState& s, std::uint32_t slot) {
+  Snapshot& from = s.slots[slot];
+  s.held_bytes -= from.bytes;
+  // Of several at one position it is one of the last.
+  for (std::size_t i = s.held_until(from.position); i-- > 0;)
+    if (s.held[i] == slot) {
+      s.held.erase(s.held.begin() + static_cast<std::ptrdiff_t>(i));
+      break;
+    }
+  if (from.position == 0 && s.start.empty() && can_begin_again(engine, s)) {
+    s.uncount(engine, from);
+    s.start = std::exchange(from, {});
+    s.start.bytes = 0;
+  }
+  s.drop(engine, from);
+}
+
+namespace {
+
 void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
   auto slot_at = [&](std::uint32_t index) -> Snapshot& {
     want(index <= s->slots.size()); // slots are taken in order
@@ -109,21 +130,8 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
     break;
   }
   case Action::Kind::discard: {
-    Snapshot& from = slot_at(a.slot);
-    want(!from.empty());
-    s->held_bytes -= from.bytes;
-    // Of several at one position it is one of the last.
-    for (std::size_t i = s->held_until(from.position); i-- > 0;)
-      if (s->held[i] == a.slot) {
-        s->held.erase(s->held.begin() + static_cast<std::ptrdiff_t>(i));
-        break;
-      }
-    if (from.position == 0 && s->start.empty() && can_begin_again(engine, *s)) {
-      s->uncount(engine, from);
-      s->start = std::exchange(from, {});
-      s->start.bytes = 0;
-    }
-    s->drop(engine, from);
+    want(!slot_at(a.slot).empty());
+    discard(engine, *s, a.slot);
     break;
   }
   case Action::Kind::reverse:

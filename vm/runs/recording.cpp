@@ -65,7 +65,7 @@ explain::Outcome foreseen(const CheckpointState& s, const schedule::Schedule::Fo
 // By the plan if there is one, else by the checker from the length of the run alone.
 // What was done before it began again nobody has foreseen.
 std::optional<explain::Outcome> predicted(const Engine& engine, const CheckpointState& s) {
-  if (s.begun_again != 0) return std::nullopt;
+  if (s.begun_again != 0 || s.schedule->relieved() != 0) return std::nullopt;
   if (const auto f = s.schedule->foreseen()) return foreseen(s, *f);
   const auto checked = schedule::predict(engine.schedules[s.spec], program_seen(s), engine.resources(is_alone(engine)));
   if (!checked) return std::nullopt; // too many actions

@@ -292,6 +292,8 @@ void let_go_of_outer(Engine& engine, Value& nested);
 void end_composite(Engine& engine, SweepState& s, Value nested);
 void drop_composite(Engine& engine, SweepState& s);                // drops the last one of its tape in work
 void explain_checkpoint(Engine& engine, const CheckpointState& s); // it has ended
+// Empties a slot.
+void discard(Engine& engine, CheckpointState& s, std::uint32_t slot);
 // Memory has run out within the budget, and the program is about to end. An outermost gradient that was planned and has handed on
 // nothing yet begins once more from its start, with less to keep: with three quarters of what it planned with, then by bisection,
 // then with three states. How much memory is in use at a moment decides that, so nobody promises its number of steps.

@@ -111,7 +111,7 @@ std::uint64_t Budgeted::most_of_plan() const { return room_ + left_alone() / 4; 
 
 void Budgeted::set_room() {
   if (most_budget_ != 0) budget_ = std::min(most_budget_, bounded((spare_ + older_) / (kReserve - 1) * kReserve));
-  const std::uint64_t fixed = left_alone() + older_;
+  const std::uint64_t fixed = left_alone() + older_ + short_;
   room_ = std::max(budget_ / kLeastRoom, budget_ - std::min(budget_, fixed));
 }
 
@@ -284,6 +284,11 @@ void Budgeted::hand_over() {
     for (const Keeping::Drop& drop : drops) drop_state(drop.at);
 }
 
+std::uint64_t Budgeted::room_for_rest() const {
+  const std::uint64_t room = room_for_one();
+  return room - std::min(room, held());
+}
+
 std::string Budgeted::explanation() const {
   return fmt::format("{} intervals {}, then planned within {} bytes beside {} that are older{}", profile_.size(),
                      known_ ? "known from an earlier run" : "of the first run taped and weighed", room_, older_,
@@ -302,9 +307,12 @@ bool Budgeted::sound() const {
       again_cost_ > kMostOfOne || step_cost_ > kMostOfOne || budget_ > kMostOfSum || room_ > kMostOfSum || piece_ > kMostOfOne ||
       steps_ > kMostOfSum || records_ > kMostOfSum || all_records_ > kMostOfOne || largest_ > kMostOfOne ||
       most_taping_ > kMostOfOne || most_tape_ > kMostOfOne || done_ > todo_.size() || most_budget_ > kMostOfSum ||
-      spare_ > kMostOfOne || fresh_cost_ > kMostOfOne || (most_budget_ != 0 && budget_ > most_budget_))
+      spare_ > kMostOfOne || short_ > kMostOfOne || relieved_at_ > kMostOfSum || fresh_cost_ > kMostOfOne || (most_budget_ != 0 && budget_ > most_budget_))
     return false;
   if (most_steps_ == 0 || most_steps_ > kMostOfOne || reads_.size() > kMostReads || more_reads_ > kMostOfOne) return false;
+  if (!std::ranges::all_of(sweeps_, [&](std::uint64_t at) { return at <= kMostOfSum; })) return false;
+  const auto sweeps = static_cast<std::size_t>(std::ranges::count(todo_, Action::Kind::reverse, &Action::kind));
+  if (stage_ == Stage::reversing && sweeps_.size() < sweeps) return false;
   const bool reversing = stage_ >= Stage::reversing; // with nothing left to decide
   if (known_ ? forward_ > todo_.size() || !reversing : stage_ > Stage::reversing || misled_) return false;
   const std::size_t readers = n + (reversing ? 1 : 0);

@@ -52,6 +52,8 @@ public:
   // states are kept of what there is so far, and the rest is for somebody else to run and to reverse; its slots begin at
   // first_free().
   bool handed_over() const { return handed_over_; }
+  bool nested() const { return nested_; }
+  std::uint64_t room_for_rest() const; // bytes, of what has been handed over
   bool weighs_tapes() const { return stage_ == Stage::running && !known_ && !handed_over_; }
   std::uint64_t position() const { return positions_.empty() ? 0 : positions_.back(); }
   std::uint32_t first_free() const { return slots_.fresh(); }
@@ -67,6 +69,10 @@ public:
   std::uint64_t least_of_any() const;
   // The run that was known beforehand ended elsewhere.
   bool misled() const { return misled_; }
+
+  // Memory has run out while the run is reversed: what is left is reversed from the initial state alone, in slot 0. False: nothing
+  // is known that takes less.
+  bool relieve(bool sweeping);
 
   void stopped(std::uint64_t steps_left);
   void taped(std::uint64_t records) { records_ = records; }
@@ -129,6 +135,9 @@ public:
     archive(self.spilled_);
     archive(self.moved_);
     archive(self.most_in_file_);
+    archive(self.sweeps_);
+    archive(self.short_);
+    archive(self.relieved_at_);
   }
 
 private:
@@ -177,6 +186,10 @@ private:
     return kind == Action::Kind::weigh || kind == Action::Kind::thin || kind == Action::Kind::spill;
   }
   void push(Action::Kind kind, std::uint64_t steps = 0, std::uint32_t slot = 0) { todo_.push_back({kind, steps, slot}); }
+  void push_sweep(std::uint64_t from) {
+    sweeps_.push_back(from);
+    push(Action::Kind::reverse);
+  }
   void add_interval(const Weights& weights);
   std::size_t good_number() const;    // of intervals
   std::uint64_t largest_tape() const; // of an interval
@@ -238,6 +251,7 @@ private:
   void hand_over();
   void weighed_last(const Weights& weights);
   void drop_idle_states();
+  std::size_t begin_of_last() const;
   void reverse_rest();
   void plan_gap(const Profile& whole, std::size_t from, std::size_t to);
   void perform(const std::vector<Move>& moves, std::size_t from);
@@ -284,6 +298,10 @@ private:
   std::vector<std::uint64_t> spilled_; // tapes in the file: the step where each begins
   std::uint64_t moved_ = 0;            // bytes that were to be written so far,
   std::uint64_t most_in_file_ = 0;     // and that are in the file at once
+  std::vector<std::uint64_t> sweeps_; // of todo_, from which step on each reverses
+  // Where that turned out to take more than foreseen: bytes that plans leave alone for it, and how many steps were still to be
+  // reversed then.
+  std::uint64_t short_ = 0, relieved_at_ = 0;
   std::vector<bool> joined_; // while it is planned, by interval: its tape goes on where the one before it ended; at last, the
                              // tape that the end is on
 };

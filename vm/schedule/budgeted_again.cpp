@@ -101,6 +101,7 @@ Budgeted Budgeted::as_known(std::uint64_t budget, bool made) const {
   other.more_reads_ = more_reads_;
   other.note_reads(read_last_by(n), n);
   other.take_updates(*this, made);
+  other.short_ = short_;
   other.last_ = last_;
   other.steps_ = steps_;
   other.all_records_ = all_records_;
@@ -138,6 +139,7 @@ void Budgeted::plan_known(std::uint64_t older) {
   for (const Interval& interval : plan.profile_.intervals) again_cost_ = bounded(again_cost_ + interval.again());
   forward_ = plan.forward_;
   todo_ = std::move(plan.todo_);
+  sweeps_ = std::move(plan.sweeps_);
 }
 
 bool Budgeted::fits(std::uint64_t budget) const {
@@ -173,6 +175,7 @@ std::optional<Budgeted> Budgeted::planned_whole() const {
   const std::size_t n = profile_.size();
   Budgeted plan = *this;
   plan.todo_.clear();
+  plan.sweeps_.clear();
   plan.tapes_.clear();
   plan.slots_ = Slots();
   plan.states_ = {{0, plan.slots_.take()}};

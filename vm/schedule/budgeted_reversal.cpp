@@ -74,7 +74,8 @@ void Budgeted::plan_within() {
     trial.make_room(last_.next, more);
     trial.drop_idle_states();
     if (known_) trial.run_there();
-    trial.push(Action::Kind::reverse);
+    trial.sweeps_.clear();
+    trial.push_sweep(trial.positions_[trial.begin_of_last()]);
     trial.reverse_rest();
     trial.spill_bytes_ = spill_bytes_;
     return trial;
@@ -123,13 +124,49 @@ void Budgeted::drop_idle_states() {
   }
 }
 
+// Where the tape that the end is on begins.
+std::size_t Budgeted::begin_of_last() const {
+  std::size_t at = profile_.size();
+  while (is_joined(at)) --at;
+  return at;
+}
+
+// The parts of an interval may be on tapes of their own, some of which are swept already: the rest counts as all of it.
+bool Budgeted::relieve(bool sweeping) {
+  constexpr std::uint64_t kMore = 16; // of the room is left alone each time
+  if (stage_ != Stage::reversing || survey_ || (sweeping && todo_[done_ - 1].kind != Action::Kind::reverse)) return false;
+  const auto swept = std::count_if(todo_.begin(), todo_.begin() + static_cast<std::ptrdiff_t>(done_),
+                                   [](const Action& action) { return action.kind == Action::Kind::reverse; });
+  if (swept == 0) return false; // of a known run, the end of which was not seen
+  const std::uint64_t left = sweeps_[static_cast<std::size_t>(swept) - 1];
+  if (left == 0 || (left == relieved_at_ && peak_ > room_)) return false;
+  relieved_at_ = left;
+  short_ = bounded(short_ + room_ / kMore);
+  set_room();
+  const auto behind = std::ranges::lower_bound(positions_, left);
+  const std::uint64_t whole = std::exchange(*behind, left);
+  todo_.clear();
+  sweeps_.clear();
+  done_ = forward_ = 0;
+  end_seen_ = true;
+  tapes_.clear();
+  spilled_.clear();
+  joined_.clear();
+  slots_ = Slots();
+  states_ = {{0, slots_.take()}};
+  peak_ = 0;
+  plan_gap(with_reads(), 0, static_cast<std::size_t>(behind - positions_.begin()));
+  *behind = whole;
+  planned_beside_ = 0; // another call is planned anew
+  return true;
+}
+
 // Whatever is on tape is swept, and between that gaps are planned.
 void Budgeted::reverse_rest() {
   const std::vector<bool> tapes = kept_tapes();
   const Profile whole = with_reads();
   const std::vector<bool> spilled = spilled_tapes();
-  std::size_t swept_first = profile_.size(); // where the tape that the end is on begins
-  while (is_joined(swept_first)) --swept_first;
+  const std::size_t swept_first = begin_of_last();
   for (std::size_t to = profile_.size(); to > 0;) {
     std::size_t from = to - 1;
     if (tapes[from]) {
@@ -137,7 +174,7 @@ void Budgeted::reverse_rest() {
         if (is_joined(from) || from >= swept_first) continue; // with the tape where it begins
         if (spilled[from]) push_moving(Action::Kind::fetch, fetched_beside(from), 0);
         push(Action::Kind::take_back);
-        push(Action::Kind::reverse);
+        push_sweep(tapes_.back());
       }
     } else {
       while (from > 0 && !tapes[from - 1]) --from;
@@ -252,7 +289,7 @@ void Budgeted::perform(const std::vector<Move>& moves, std::size_t from) {
         push(Action::Kind::take_back);
         --aside;
       }
-      push(Action::Kind::reverse);
+      push_sweep(positions_[at]);
       work = kNone;
       break;
     }

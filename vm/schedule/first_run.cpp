@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace cairn::schedule {
 namespace {
@@ -41,6 +42,9 @@ constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 47;
 constexpr std::uint64_t kShare = 8;
 constexpr std::uint64_t kLeastLookBytes = kLeastPlanned / kShare;
 constexpr std::uint64_t kSnapshotShare = 3;
+// Where planning has ended, of what is left: for a tape, of which a base case is to take half, and for snapshots.
+constexpr std::uint64_t kTapeOfRest = 3;
+constexpr std::uint64_t kStatesOfRest = 2;
 
 std::uint64_t budget_of(const Resources& resources) {
   return resources.budget_bytes > 0 ? static_cast<std::uint64_t>(resources.budget_bytes) : 0;
@@ -110,7 +114,9 @@ public:
     return stage_ == Stage::budgeted || stage_ == Stage::rest ? budgeted_.walks_next() : looks_next();
   }
   void weighed(const Weights& weights) override;
-  std::optional<Foreseen> foreseen() const override { return budgeted_.foreseen(total_); }
+  std::optional<Foreseen> foreseen() const override {
+    return relieved_ != 0 ? std::nullopt : budgeted_.foreseen(total_);
+  }
   std::optional<Prospect> prospect(std::uint64_t budget) const override {
     // A survey is of what `auto` would do.
     return budgeted_.prospect(budget, first_piece(survey_ ? Spec::Kind::automatic : kind_, budget));
@@ -121,6 +127,8 @@ public:
   bool surveyed() const override;
   std::unique_ptr<Schedule> planned(std::uint64_t budget) const override;
   std::uint64_t least_of_any() const override { return budgeted_.least_of_any(); }
+  std::optional<Relief> relieve(bool sweeping) override;
+  std::uint64_t relieved() const override { return relieved_; }
   std::unique_ptr<Schedule> again() const override;
   bool misled() const override { return budgeted_.misled(); }
   std::uint64_t closer_look() const override;
@@ -146,6 +154,8 @@ public:
     archive(self.survey_piece_);
     archive(self.counted_);
     archive(self.start_kept_);
+    archive(self.relieved_);
+    archive(self.resumes_);
     archive(self.budgeted_);
     archive(self.placement_);
     archive(self.reversal_);
@@ -172,6 +182,8 @@ private:
   bool looks_next() const {
     return stage_ == Stage::prefix && start_kept_ && (kind_ == Spec::Kind::budget || is_heavy(prefix_, records_));
   }
+  void take_over();
+  std::string chosen() const; // the schedule, for people
   Action discard_start();
   std::unique_ptr<Schedule> as_known(const std::optional<Budgeted>& known) const;
 
@@ -191,10 +203,24 @@ private:
   std::uint64_t survey_piece_ = 0;                  // records of an interval, where somebody knows
   std::uint64_t counted_ = 0;                       // actions of a survey of what is not planned
   bool start_kept_ = false;                         // in slot 0, while it may still turn out that the run is to be planned
+  std::uint64_t relieved_ = 0;                      // how often memory ran out on the way
+  bool resumes_ = false;                            // from the latest state that was left then
   Budgeted budgeted_;
   Placement placement_;
   Reversal reversal_;
 };
+
+// What the planned part has found out about the rest of the run: what is older than it, and what its steps weigh.
+void FirstRun::take_over() {
+  const std::uint64_t rest = budgeted_.room_for_rest();
+  std::uint64_t tape = rest / kTapeOfRest, states = rest / kStatesOfRest;
+  if (budgeted_.nested()) { // what runs inside takes memory that nobody can tell
+    tape = std::min(tape, share_bytes_);
+    states = std::min({states, kSnapshotBytes, budget_ / kSnapshotShare});
+  }
+  placement_.rebase(base_for(tape, budgeted_.position(), budgeted_.records()), budgeted_.position(), budgeted_.first_free());
+  placement_.allow_only(states);
+}
 
 FirstRun::FirstRun(const Spec& spec, const Resources& resources)
     : kind_(spec.kind), survey_(resources.survey), survey_piece_(resources.piece),
@@ -287,10 +313,10 @@ Action FirstRun::next() {
     if (const auto action = budgeted_.next()) return *action;
     if (!budgeted_.handed_over() || survey_) break;
     stage_ = Stage::running;
-    placement_.rebase(base_for(share_bytes_, budgeted_.position(), budgeted_.records()), budgeted_.position(),
-                      budgeted_.first_free());
+    take_over();
     [[fallthrough]];
   case Stage::running:
+    if (std::exchange(resumes_, false)) return {Action::Kind::restore, 0, placement_.resume_at()};
     return placement_.next();
   case Stage::reversing:
     if (const auto action = reversal_.next()) return *action;
@@ -335,6 +361,7 @@ std::unique_ptr<Schedule> FirstRun::as_known(const std::optional<Budgeted>& know
   next->total_ = kToEnd;
   next->budgeted_ = *known;
   next->survey_ = false;
+  next->relieved_ = 0;
   return next;
 }
 
@@ -349,6 +376,34 @@ bool FirstRun::surveyed() const { return survey_ && stage_ == Stage::done; }
 std::uint64_t FirstRun::closer_look() const {
   const std::uint64_t piece = surveyed() && survey_piece_ == 0 ? budgeted_.good_piece() : 0;
   return piece > 2 * look() ? piece : 0;
+}
+
+std::optional<Schedule::Relief> FirstRun::relieve(bool sweeping) {
+  if (survey_) return std::nullopt;
+  Relief relief;
+  switch (stage_) {
+  case Stage::running:
+    if (sweeping) return std::nullopt;
+    relief.slots = placement_.relieve();
+    if (relief.slots.empty()) return std::nullopt;
+    resumes_ = true;
+    break;
+  case Stage::reversing: {
+    std::optional<std::vector<std::uint32_t>> slots = reversal_.relieve(sweeping);
+    if (!slots) return std::nullopt;
+    relief.slots = std::move(*slots);
+    break;
+  }
+  case Stage::budgeted:
+  case Stage::rest:
+    if (!budgeted_.relieve(sweeping)) return std::nullopt;
+    relief.all = true;
+    break;
+  default:
+    return std::nullopt;
+  }
+  ++relieved_;
+  return relief;
 }
 
 void FirstRun::ended(std::uint64_t total) {
@@ -387,6 +442,11 @@ void FirstRun::weighed(const Weights& weights) {
 }
 
 std::string FirstRun::explanation() const {
+  return relieved_ == 0 ? chosen() : fmt::format("{}; memory had run out {}, and it went on with less to keep", chosen(),
+                                                 relieved_ == 1 ? "once" : fmt::format("{} times", relieved_));
+}
+
+std::string FirstRun::chosen() const {
   const std::string_view name = name_of(kind_);
   if (total_ == kToEnd) return fmt::format("{}: the end of the run is not reached yet", name);
   if (budgeted_.position() != 0 && !budgeted_.handed_over()) return fmt::format("{}: {}", name, budgeted_.explanation());

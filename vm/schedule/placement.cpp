@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace cairn::schedule {
 namespace {
@@ -201,6 +202,28 @@ Action Placement::next() {
   at_ += units;
   arrived_ = true;
   return {Action::Kind::advance, units * base_, 0};
+}
+
+std::vector<std::uint32_t> Placement::relieve() {
+  constexpr std::uint64_t kPart = 4;
+  if (allowance_.kind != Allowance::Kind::bytes || !arrived_ || kept_.size() < 3) return {};
+  weigh();
+  const std::uint64_t number = std::max<std::uint64_t>(1, kept_.size() / kPart);
+  std::vector<bool> gone(kept_.size() + 1, false);
+  std::vector<std::uint64_t> indices;
+  for (const auto& [cost, index] : weights_.middle) {
+    if (indices.size() >= number) break;
+    if (gone[index - 1] || gone[index + 1]) continue;
+    gone[index] = true;
+    indices.push_back(index);
+  }
+  drop(std::move(indices));
+  allowance_.bytes = held_bytes_;
+  allowance_.ceiling = 0;
+  at_ = kept_.back().unit;
+  arrived_ = store_ = false;
+  for (const std::uint32_t slot : dropping_) slots_.give(slot);
+  return std::exchange(dropping_, {});
 }
 
 void Placement::rebase(std::uint64_t base, std::uint64_t origin, std::uint32_t first_slot) {

@@ -39,6 +39,10 @@ public:
   Action next();
   // The size of the snapshot just taken: what it holds and no earlier one does.
   void kept(std::uint64_t bytes);
+  // Memory has run out during an advance: slots of the states that are given up, a quarter of them, from now on with fewer. The
+  // run goes on from the latest state that is left, which resume_at() names. None: there are none to spare.
+  std::vector<std::uint32_t> relieve();
+  std::uint32_t resume_at() const { return kept_.back().slot; }
   // The first run ended at step `end`: the reversal of everything from the origin on.
   Reversal reversal(std::uint64_t end) const;
 
@@ -48,6 +52,8 @@ public:
   void lengthen_to(std::uint64_t most_base) { most_base_ = most_base; }
   // Where bytes are counted: at least so many.
   void allow(std::uint64_t bytes) { allowance_.bytes = std::max(allowance_.bytes, bytes); }
+  // Where bytes are counted: exactly so many, and no minimum of states beyond them.
+  void allow_only(std::uint64_t bytes) { allowance_.bytes = allowance_.ceiling = bytes; }
 
   std::uint64_t base() const { return base_; }
   std::uint64_t stride_steps() const { return stride_ * base_; }

@@ -37,6 +37,7 @@ std::uint64_t Reversal::cut_after(std::uint64_t steps) const {
 
 Action Reversal::tape() {
   const std::uint64_t steps = end_ - at_;
+  taped_to_ = end_;
   end_ = at_;
   at_ = kNowhere;
   stage_ = Stage::reverse;
@@ -77,7 +78,29 @@ std::optional<Action> Reversal::next() {
   return Action{Action::Kind::advance, steps, 0};
 }
 
+std::optional<std::vector<std::uint32_t>> Reversal::relieve(bool sweeping) {
+  constexpr std::size_t kFewest = 2; // two states are enough to get anywhere
+  const bool taping = !sweeping && stage_ == Stage::reverse;
+  const bool shorter = taping && base_ / 2 >= kLeastBase;
+  const bool fewer = kept_.size() > (sweeping ? 1 : kFewest);
+  if (cut_ == Cut::never || kept_.empty() || (!fewer && !shorter)) return std::nullopt;
+  std::vector<std::uint32_t> given;
+  if (fewer) { // the nearest one, since the least is run again for it
+    given.push_back(kept_.back().slot);
+    slots_.give(kept_.back().slot);
+    kept_.pop_back();
+  }
+  limit_ = std::max(kFewest, kept_.size());
+  if (sweeping) return given;
+  if (shorter) base_ /= 2;
+  if (taping) end_ = taped_to_;
+  at_ = kNowhere;
+  stage_ = Stage::choose;
+  return given;
+}
+
 bool Reversal::sound() const {
+  if (taped_to_ < end_ && stage_ == Stage::reverse) return false;
   if (cut_ > Cut::revolve || stage_ > Stage::reverse || (cut_ != Cut::never && base_ == 0) || limit_ > kNoLimit) return false;
   std::vector<std::uint32_t> held;
   std::uint64_t least = 0;

@@ -53,6 +53,9 @@ public:
 
   // The next action, or nothing once the stretch that starts at the oldest kept state is reversed and every slot is empty.
   std::optional<Action> next();
+  // Memory has run out: the slots of the states that are given up, as there are fewer from now on; or tapes are shorter. What was
+  // run or taped when that happened is run again. None: there is nothing to spare.
+  std::optional<std::vector<std::uint32_t>> relieve(bool sweeping);
   bool sound() const;
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.cut_);
@@ -60,6 +63,7 @@ public:
     archive(self.base_);
     archive(self.limit_);
     archive(self.end_);
+    archive(self.taped_to_);
     archive(self.at_);
     archive(self.kept_);
     archive(self.slots_);
@@ -75,6 +79,7 @@ private:
   std::uint64_t base_ = 0;
   std::uint64_t limit_ = 0;
   std::uint64_t end_ = 0;       // everything from here on is reversed (or, while the tape is in work, will be)
+  std::uint64_t taped_to_ = 0;  // where the last tape ended
   std::uint64_t at_ = kNowhere; // position of the current state
   std::vector<KeptState> kept_;
   Slots slots_;

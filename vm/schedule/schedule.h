@@ -243,6 +243,19 @@ public:
   virtual std::unique_ptr<Schedule> again() const { return nullptr; }
   // Whether the run is not the one that was known beforehand: it has to begin again under another schedule.
   virtual bool misled() const { return false; }
+  // What to let go of at once where memory has run out. The run that is going on, with the tape that it is on, is given up, and
+  // next() goes on without a current state; or a tape is being swept (`sweeping`), which goes on.
+  struct Relief {
+    std::vector<std::uint32_t> slots; // whose states go; or else
+    bool all = false;                 // all states and all tapes put aside; the initial state is then in slot 0
+  };
+  // None: there is nothing, or the run cannot go on without it.
+  virtual std::optional<Relief> relieve(bool sweeping) {
+    (void)sweeping;
+    return std::nullopt;
+  }
+  // How often that has helped: what was foreseen does not hold then.
+  virtual std::uint64_t relieved() const { return 0; }
   // For --explain: one line "binomial, base 4096, 8 snapshots: ..." why this schedule.
   virtual std::string explanation() const = 0;
   virtual std::unique_ptr<Schedule> clone() const = 0;
