@@ -53,7 +53,14 @@ GROWN = """(define (f x) (write-char #\\.) (sumall (let loop ((i 0) (x x)) (if (
 (write (car (checkpoint-*j f (fill '(64 64) .5) 1)))
 (write (sumall more))
 """
-AGAIN = "memory had run out, and it began again"
+AGAIN = "with less to keep"  # from its start, or from what it had
+ON = "and it went on with less to keep"
+# A long recurrence with a small state beside a sequence that takes most of the memory: too many intervals for a plan.
+SEQUENCE = """(define inputs (build-list 1000 (lambda (i) (rand '(32 64)))))
+(define (step h x w) (let ((g (tanh (+ x (matmul h w))))) (* (sigmoid (sin g)) (tanh (+ g (cos h))))))
+(define (f w) (sumall (fold-left (lambda (h x) (step h x w)) (fill '(32 64) 0) inputs)))
+(write (cdr (checkpoint-*j f (* .1 (rand '(64 64))) 1)))
+"""
 
 
 class BeginningAgain(ToolTest):
@@ -86,6 +93,30 @@ class BeginningAgain(ToolTest):
             self.assertLessEqual(gradients[0]["peak"]["measured"], int(least * 1.07 ** i) * 1024)
             again += AGAIN in gradients[0]["explanation"]
         self.assertGreater(again, 0)
+
+    def test_what_is_reversed_stays_reversed(self):
+        self.write("a.scm", TREE)
+        least, on = self.least(), []
+        for i in range(40):
+            gradient = self.gradients(f"{int(least * 1.04 ** i)}KiB")[1][0]
+            if ON in gradient["explanation"]:
+                on.append(gradient)
+        self.assertTrue(on)
+        for gradient in on:
+            self.assertNotIn("predicted", gradient["replay"])
+
+    def test_where_planning_ends_what_is_older_counts(self):
+        self.write("a.scm", SEQUENCE)
+        whole = self.vmrun("--checkpoint=tape", "a.scm").output
+        ended = 0
+        for memory in (10500, 11000, 12000, 13000):
+            output, gradients = self.gradients(f"{memory}KiB")
+            self.assertEqual(output, whole)
+            self.assertNotIn(AGAIN, gradients[0]["explanation"])
+            if "steps planned, then base" in gradients[0]["explanation"]:
+                ended += 1
+                self.assertAlmostEqual(gradients[0]["replay"]["predicted"], gradients[0]["replay"]["measured"], 6)
+        self.assertGreater(ended, 0)
 
     def one_that_begins_again(self, program, name="a.scm"):
         """The program is written, and a budget found under which its gradient begins again."""

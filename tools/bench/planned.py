@@ -32,7 +32,7 @@ class Compared:
         self.peak, self.replay, self.predicted_cost = report["peak"], report["replay"], report["time_of_one_tape"]
         self.cost = report["time"] / tape.report["time"]
         self.work = result.stats["work"] / tape.stats["work"] if tape.stats["work"] else 1
-        if "began again" in report["explanation"]:  # what was done in vain is not in the time of the plan
+        if "with less to keep" in report["explanation"]:  # what was done in vain is not in the time of the plan
             self.cost, self.predicted_cost = max(self.cost, self.work), None
         self.time = seconds[0] / seconds[1] if seconds and min(seconds) > measuring.NOISE else None
         command = network.command(memory)

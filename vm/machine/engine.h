@@ -292,9 +292,9 @@ public:
   schedule::Repeats repeats; // plans of calls that may come again
   value::Charged repeats_charged{heap_};
   bool refused_step_undone = false; // the step that was refused memory last may be done again
-  std::uint64_t next_tag = 1;    // of j* invocations; part of the machine state
-  std::string unreached;         // the place of the first update whose value depends on no leaf, for hosts; no state
-  std::uint64_t work_needed = 0; // after Status::out_of_work: the least that the instruction takes beyond the count
+  std::uint64_t next_tag = 1;       // of j* invocations; part of the machine state
+  std::string unreached;            // the place of the first update whose value depends on no leaf, for hosts; no state
+  std::uint64_t work_needed = 0;    // after Status::out_of_work: the least that the instruction takes beyond the count
   std::vector<schedule::Spec>
       schedules; // [0]: of the command line; the others stay once they were in force, since states name them by number
   std::uint32_t intern_schedule(const schedule::Spec& spec);

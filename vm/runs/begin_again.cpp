@@ -223,7 +223,8 @@ void let_go(Engine& engine, CheckpointState& s, const schedule::Schedule::Relief
 // What has been reversed stays so, and what is being swept is swept.
 bool go_on_with_less(Engine& engine, const Outermost& found) {
   const bool sweeping = is_sweeping(engine, found);
-  if ((!sweeping && !is_running(engine, found)) || (found.state->start.empty() && kept_start(*found.state) == nullptr)) return false;
+  if ((!sweeping && !is_running(engine, found)) || (found.state->start.empty() && kept_start(*found.state) == nullptr))
+    return false;
   std::unique_ptr<schedule::Schedule> next = found.state->schedule->clone();
   const std::optional<schedule::Schedule::Relief> relief = next->relieve(sweeping);
   if (!relief) return false;

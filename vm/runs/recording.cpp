@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 
 namespace cairn::runs {
@@ -67,6 +68,11 @@ explain::Outcome foreseen(const CheckpointState& s, const schedule::Schedule::Fo
 std::optional<explain::Outcome> predicted(const Engine& engine, const CheckpointState& s) {
   if (s.begun_again != 0 || s.schedule->relieved() != 0) return std::nullopt;
   if (const auto f = s.schedule->foreseen()) return foreseen(s, *f);
+  if (const auto steps = s.schedule->foreseen_steps()) {
+    explain::Outcome out;
+    out.replay = static_cast<double>(*steps) / static_cast<double>(std::max<std::uint64_t>(1, s.total));
+    return out;
+  }
   const auto checked = schedule::predict(engine.schedules[s.spec], program_seen(s), engine.resources(is_alone(engine)));
   if (!checked) return std::nullopt; // too many actions
   explain::Outcome out;

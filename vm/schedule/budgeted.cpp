@@ -15,6 +15,9 @@ namespace {
 
 // Of the budget, what is not planned with: what a program's own data grow by, code, and what operators borrow while they run.
 constexpr std::uint64_t kReserve = 16;
+// Where most of it is what is older than the run, with its cotangents, little of it is in motion; but such a part is left in any
+// case.
+constexpr std::uint64_t kLeastReserve = 64;
 // However much the program holds already, plans are made for at least so much of the budget.
 constexpr std::uint64_t kLeastRoom = 16;
 // An interval should need no more than such a part of the room for its tape alone.
@@ -104,7 +107,9 @@ void Budgeted::weighed(const Weights& weights) {
   make_room_that_pays(bounded(std::clamp(most_tape_, piece, kOvershoot * piece) + std::max(largest_, most_taping_)));
 }
 
-std::uint64_t Budgeted::left_alone() const { return budget_ / kReserve; }
+std::uint64_t Budgeted::left_alone() const {
+  return std::max(budget_ / kLeastReserve, (budget_ - std::min(budget_, 2 * older_)) / kReserve);
+}
 
 // Of what is left alone a gap may use a part.
 std::uint64_t Budgeted::most_of_plan() const { return room_ + left_alone() / 4; }
@@ -112,7 +117,8 @@ std::uint64_t Budgeted::most_of_plan() const { return room_ + left_alone() / 4; 
 void Budgeted::set_room() {
   if (most_budget_ != 0) budget_ = std::min(most_budget_, bounded((spare_ + older_) / (kReserve - 1) * kReserve));
   const std::uint64_t fixed = left_alone() + older_ + short_;
-  room_ = std::max(budget_ / kLeastRoom, budget_ - std::min(budget_, fixed));
+  const std::uint64_t most = most_budget_ != 0 ? spare_ : budget_;
+  room_ = std::max(budget_ / kLeastRoom, std::min(most, budget_ - std::min(budget_, fixed)));
 }
 
 // As many intervals as plans can be made of, so that small budgets can be told from each other.
@@ -307,7 +313,8 @@ bool Budgeted::sound() const {
       again_cost_ > kMostOfOne || step_cost_ > kMostOfOne || budget_ > kMostOfSum || room_ > kMostOfSum || piece_ > kMostOfOne ||
       steps_ > kMostOfSum || records_ > kMostOfSum || all_records_ > kMostOfOne || largest_ > kMostOfOne ||
       most_taping_ > kMostOfOne || most_tape_ > kMostOfOne || done_ > todo_.size() || most_budget_ > kMostOfSum ||
-      spare_ > kMostOfOne || short_ > kMostOfOne || relieved_at_ > kMostOfSum || fresh_cost_ > kMostOfOne || (most_budget_ != 0 && budget_ > most_budget_))
+      spare_ > kMostOfOne || short_ > kMostOfOne || relieved_at_ > kMostOfSum || fresh_cost_ > kMostOfOne ||
+      (most_budget_ != 0 && budget_ > most_budget_))
     return false;
   if (most_steps_ == 0 || most_steps_ > kMostOfOne || reads_.size() > kMostReads || more_reads_ > kMostOfOne) return false;
   if (!std::ranges::all_of(sweeps_, [&](std::uint64_t at) { return at <= kMostOfSum; })) return false;

@@ -52,6 +52,7 @@ public:
   // states are kept of what there is so far, and the rest is for somebody else to run and to reverse; its slots begin at
   // first_free().
   bool handed_over() const { return handed_over_; }
+  std::uint64_t steps_again() const { return again_; } // by the plan for its reversal
   bool nested() const { return nested_; }
   std::uint64_t room_for_rest() const; // bytes, of what has been handed over
   bool weighs_tapes() const { return stage_ == Stage::running && !known_ && !handed_over_; }
@@ -70,8 +71,8 @@ public:
   // The run that was known beforehand ended elsewhere.
   bool misled() const { return misled_; }
 
-  // Memory has run out while the run is reversed: what is left is reversed from the initial state alone, in slot 0. False: nothing
-  // is known that takes less.
+  // Memory has run out while the run is reversed: what is left is reversed from the initial state alone, in slot 0. False:
+  // nothing is known that takes less.
   bool relieve(bool sweeping);
 
   void stopped(std::uint64_t steps_left);
@@ -298,7 +299,7 @@ private:
   std::vector<std::uint64_t> spilled_; // tapes in the file: the step where each begins
   std::uint64_t moved_ = 0;            // bytes that were to be written so far,
   std::uint64_t most_in_file_ = 0;     // and that are in the file at once
-  std::vector<std::uint64_t> sweeps_; // of todo_, from which step on each reverses
+  std::vector<std::uint64_t> sweeps_;  // of todo_, from which step on each reverses
   // Where that turned out to take more than foreseen: bytes that plans leave alone for it, and how many steps were still to be
   // reversed then.
   std::uint64_t short_ = 0, relieved_at_ = 0;

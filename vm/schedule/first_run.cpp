@@ -114,12 +114,13 @@ public:
     return stage_ == Stage::budgeted || stage_ == Stage::rest ? budgeted_.walks_next() : looks_next();
   }
   void weighed(const Weights& weights) override;
-  std::optional<Foreseen> foreseen() const override {
-    return relieved_ != 0 ? std::nullopt : budgeted_.foreseen(total_);
-  }
+  std::optional<Foreseen> foreseen() const override { return relieved_ != 0 ? std::nullopt : budgeted_.foreseen(total_); }
   std::optional<Prospect> prospect(std::uint64_t budget) const override {
     // A survey is of what `auto` would do.
     return budgeted_.prospect(budget, first_piece(survey_ ? Spec::Kind::automatic : kind_, budget));
+  }
+  std::optional<std::uint64_t> foreseen_steps() const override {
+    return relieved_ != 0 || all_steps_ == 0 ? std::nullopt : std::optional(all_steps_);
   }
   void note_updates(const std::vector<UpdatedLeaf>& leaves) override { budgeted_.note_updates(leaves); }
   bool fits(std::uint64_t budget) const override { return budgeted_.fits(budget); }
@@ -156,6 +157,7 @@ public:
     archive(self.start_kept_);
     archive(self.relieved_);
     archive(self.resumes_);
+    archive(self.all_steps_);
     archive(self.budgeted_);
     archive(self.placement_);
     archive(self.reversal_);
@@ -205,6 +207,7 @@ private:
   bool start_kept_ = false;                         // in slot 0, while it may still turn out that the run is to be planned
   std::uint64_t relieved_ = 0;                      // how often memory ran out on the way
   bool resumes_ = false;                            // from the latest state that was left then
+  std::uint64_t all_steps_ = 0;                     // that are executed, where planning had ended; 0: nobody knows
   Budgeted budgeted_;
   Placement placement_;
   Reversal reversal_;
@@ -361,7 +364,7 @@ std::unique_ptr<Schedule> FirstRun::as_known(const std::optional<Budgeted>& know
   next->total_ = kToEnd;
   next->budgeted_ = *known;
   next->survey_ = false;
-  next->relieved_ = 0;
+  next->relieved_ = next->all_steps_ = 0;
   return next;
 }
 
@@ -413,6 +416,14 @@ void FirstRun::ended(std::uint64_t total) {
   if (stage_ != Stage::running) return;
   reversal_ = placement_.reversal(total);
   stage_ = Stage::reversing;
+  if (!budgeted_.handed_over()) return;
+  all_steps_ = total;
+  Reversal reversal = reversal_;
+  while (const std::optional<Action> action = reversal.next())
+    if (action->kind == Action::Kind::advance || action->kind == Action::Kind::tape) all_steps_ += action->steps;
+  Budgeted front = budgeted_;
+  front.rest_is_reversed();
+  all_steps_ += front.steps_again();
 }
 
 void FirstRun::stack(std::uint64_t bytes) { stack_bytes_ = std::max(stack_bytes_, bytes); }
@@ -442,8 +453,9 @@ void FirstRun::weighed(const Weights& weights) {
 }
 
 std::string FirstRun::explanation() const {
-  return relieved_ == 0 ? chosen() : fmt::format("{}; memory had run out {}, and it went on with less to keep", chosen(),
-                                                 relieved_ == 1 ? "once" : fmt::format("{} times", relieved_));
+  return relieved_ == 0 ? chosen()
+                        : fmt::format("{}; memory had run out {}, and it went on with less to keep", chosen(),
+                                      relieved_ == 1 ? "once" : fmt::format("{} times", relieved_));
 }
 
 std::string FirstRun::chosen() const {

@@ -79,10 +79,10 @@ std::optional<Action> Reversal::next() {
 }
 
 std::optional<std::vector<std::uint32_t>> Reversal::relieve(bool sweeping) {
-  constexpr std::size_t kFewest = 2; // two states are enough to get anywhere
+  constexpr std::size_t kFewest = 4; // with fewer states it is cheaper to begin again
   const bool taping = !sweeping && stage_ == Stage::reverse;
   const bool shorter = taping && base_ / 2 >= kLeastBase;
-  const bool fewer = kept_.size() > (sweeping ? 1 : kFewest);
+  const bool fewer = kept_.size() > kFewest;
   if (cut_ == Cut::never || kept_.empty() || (!fewer && !shorter)) return std::nullopt;
   std::vector<std::uint32_t> given;
   if (fewer) { // the nearest one, since the least is run again for it
@@ -90,7 +90,7 @@ std::optional<std::vector<std::uint32_t>> Reversal::relieve(bool sweeping) {
     slots_.give(kept_.back().slot);
     kept_.pop_back();
   }
-  limit_ = std::max(kFewest, kept_.size());
+  limit_ = std::max(kFewest, std::min<std::size_t>(limit_, kept_.size()));
   if (sweeping) return given;
   if (shorter) base_ /= 2;
   if (taping) end_ = taped_to_;

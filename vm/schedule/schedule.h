@@ -207,6 +207,8 @@ public:
     std::uint64_t one_tape = 0; // and what that takes, in ticks
   };
   virtual std::optional<Foreseen> foreseen() const { return std::nullopt; }
+  // Steps that are executed in all where the end of the run was not planned, once that is seen.
+  virtual std::optional<std::uint64_t> foreseen_steps() const { return std::nullopt; }
   // It has turned out what rules of updates do: holds for what the schedule says of other budgets.
   virtual void note_updates(const std::vector<UpdatedLeaf>& leaves) { (void)leaves; }
   // What a schedule that plans would take within another budget, as far as it knows the run.
