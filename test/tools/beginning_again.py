@@ -103,20 +103,17 @@ class BeginningAgain(ToolTest):
                 on.append(gradient)
         self.assertTrue(on)
         for gradient in on:
-            self.assertNotIn("predicted", gradient["replay"])
+            self.assertIsNone(gradient["replay"]["predicted"])
 
     def test_where_planning_ends_what_is_older_counts(self):
         self.write("a.scm", SEQUENCE)
         whole = self.vmrun("--checkpoint=tape", "a.scm").output
-        ended = 0
-        for memory in (10500, 11000, 12000, 13000):
+        for memory in (9200, 9400, 9600, 9800):
             output, gradients = self.gradients(f"{memory}KiB")
             self.assertEqual(output, whole)
             self.assertNotIn(AGAIN, gradients[0]["explanation"])
-            if "steps planned, then base" in gradients[0]["explanation"]:
-                ended += 1
-                self.assertAlmostEqual(gradients[0]["replay"]["predicted"], gradients[0]["replay"]["measured"], 6)
-        self.assertGreater(ended, 0)
+            self.assertIn("steps planned, then base", gradients[0]["explanation"])
+            self.assertAlmostEqual(gradients[0]["replay"]["predicted"], gradients[0]["replay"]["measured"], 6)
 
     def one_that_begins_again(self, program, name="a.scm"):
         """The program is written, and a budget found under which its gradient begins again."""
