@@ -73,7 +73,7 @@ class Ruled(ToolTest):
         whole = self.vmrun("--checkpoint=tape", "a.scm").output
         os.mkdir(self.path("spill"))
         self.write("slow.costs", "product .5\n") # then a file is faster
-        output, (gradient,), _ = self.gradients("--memory=14MiB", "--costs=slow.costs", "--spill=" + self.path("spill"))
+        output, (gradient,), _ = self.gradients("--memory=13MiB", "--costs=slow.costs", "--spill=" + self.path("spill"))
         self.assertEqual(output, whole)
         self.assertGreater(gradient["in_file"]["predicted"], 0) # what is written at last depends on the disk
         self.assertEqual(gradient["replay"]["measured"], gradient["replay"]["predicted"])
