@@ -486,13 +486,15 @@ void Runtime::add_onto(Tensor& sum, AddedOnto part) {
   const Whole whole(sum.device(), true);
   std::array<Tensor, 3> inputs{std::move(sum), std::move(part.others[0]), std::move(part.others[1])};
   constexpr bool consumed[] = {true, false, false};
+  Tensor whole_sum;
   try {
     apply(*part.op, std::span(inputs).first(1 + part.count), std::span(consumed).first(1 + part.count), part.attributes,
-          std::span<Tensor>(&sum, 1));
+          std::span<Tensor>(&whole_sum, 1));
   } catch (...) { // nothing has been written
     sum = std::move(inputs[0]);
     throw;
   }
+  sum = std::move(whole_sum);
 }
 
 std::uint64_t Runtime::work_to_add_onto(const Tensor& sum, const AddedOnto& part) {
