@@ -134,7 +134,8 @@ std::size_t Budgeted::begin_of_last() const {
 // The parts of an interval may be on tapes of their own, some of which are swept already: the rest counts as all of it.
 bool Budgeted::relieve(bool sweeping) {
   constexpr std::uint64_t kMore = 16; // of the room is left alone each time
-  if (stage_ != Stage::reversing || survey_ || (sweeping && todo_[done_ - 1].kind != Action::Kind::reverse)) return false;
+  if (stage_ != Stage::reversing || survey_) return false;
+  if (sweeping && (done_ == 0 || todo_[done_ - 1].kind != Action::Kind::reverse)) return false;
   const auto swept = std::count_if(todo_.begin(), todo_.begin() + static_cast<std::ptrdiff_t>(done_),
                                    [](const Action& action) { return action.kind == Action::Kind::reverse; });
   if (swept == 0) return false; // of a known run, the end of which was not seen
