@@ -76,7 +76,7 @@ void Device::drop_storage(Storage* storage) {
   if (storage->spilled_ != nullptr) forget_copy(*storage);
   if (Block* const block = storage->block_; block != nullptr) {
     live_bytes_ -= storage->bytes;
-    ledger_.charge(-storage->bytes, 0);
+    if (is_charged(*block)) ledger_.charge(-storage->bytes, 0);
     give_back_block(block);
   }
   ledger_.charge(0, -beside_);

@@ -8,6 +8,7 @@
 // A device belongs to one machine and is called from its thread only.
 #pragma once
 
+#include "ops/cost.h"
 #include "ops/meter.h"
 #include "ops/spill_file.h"
 #include "ops/tensor.h"
@@ -24,6 +25,7 @@
 
 namespace cairn::ops {
 
+class Backing;
 struct Operator;
 struct Attributes;
 
@@ -89,7 +91,8 @@ using Kernel = void (*)(const KernelCall&);
 struct Launch {
   const Operator& op;
   KernelCall call;
-  std::span<Block*const> reads, writes;
+  std::span<Block* const> reads, writes;
+  Cost cost = {}; // modelled, where the device models time
 };
 
 // Memory is short on this device alone (its own budget); the machine's budget speaks through the ledger.
@@ -115,6 +118,13 @@ public:
   virtual bool in_host_memory() const = 0;
   // Does the device have a kernel for this operator?
   virtual bool supports(const Operator& op) const = 0;
+
+  // Wants the cost of what it is to launch.
+  virtual bool models_time() const { return false; }
+  // What a streaming device needs in order to wrap this one; null: it cannot be wrapped.
+  virtual Backing* backing() { return nullptr; }
+  // The device on which this one works, with its tensors as well as its own; null: itself.
+  virtual Device* wrapped() { return nullptr; }
 
   // Storage of at least so many bytes with count 0, charged to the ledger. Throws what the ledger throws, DeviceMemoryExceeded,
   // bad_alloc.
@@ -160,7 +170,7 @@ public:
   // Bytes that are being brought back, or are back and nobody has asked for them yet.
   std::int64_t fetched_ahead() const { return fetched_ahead_; }
   // Memory is short: gives back what is written, waits for what is being written, at last what was fetched ahead. The bytes.
-  std::int64_t make_way(std::int64_t bytes);
+  virtual std::int64_t make_way(std::int64_t bytes);
   // Elements as bytes, for whoever reads them once and in order: from the file without bringing them back. `from` is a multiple
   // of SpillFile::kPiece, `bytes` is at most that.
   void peek(Storage& storage, std::int64_t from, void* to, std::int64_t bytes);
@@ -188,6 +198,8 @@ protected:
   void end_spilling() noexcept;
   virtual Block* take_block(std::int64_t bytes) = 0;
   virtual void give_back_block(Block* block) = 0;
+  // Whether its bytes are charged to the owner: not while they are on a disk alone.
+  virtual bool is_charged(const Block& /*block*/) const { return true; }
 
 private:
   friend struct Storage;

@@ -95,6 +95,11 @@ void Ordering::host_waits_for(const Operation& operation) {
   join(host_, operation.known);
 }
 
+void Ordering::host_waits_for(const Tickets& tickets, const Tickets& known) {
+  join(host_, tickets);
+  join(host_, known);
+}
+
 void Ordering::host_waits_for_all() { host_ = last_; }
 
 } // namespace cairn::ops

@@ -49,6 +49,8 @@ public:
   // later starts after that, and need not wait for them again.
   Tickets host_waits_for_writes(const TrackedBlock& block);
   void host_waits_for(const Operation& operation);
+  // It has waited for these, and they for those that they know.
+  void host_waits_for(const Tickets& tickets, const Tickets& known);
   void host_waits_for_all();
   Ticket last(StreamKind stream) const { return last_[index_of(stream)]; }
 

@@ -6,6 +6,8 @@
 #include "ops/arena.h"
 #include "ops/device_spec.h"
 #include "ops/emulated/stream.h"
+#include "ops/emulated/virtual_time.h"
+#include "ops/backing.h"
 #include "vm/text/sizes.h"
 
 #include <fmt/format.h>
@@ -19,6 +21,7 @@ namespace cairn::ops {
 namespace {
 
 constexpr std::int64_t kAlignment = 64;
+constexpr std::int64_t kHostAlignment = SpillFile::kPage; // so that a disk can be read and written past the page cache
 constexpr std::int64_t kMostAddresses = std::int64_t{256} << 30; // reserved where there is no budget
 constexpr std::int64_t kFewestAddresses = std::int64_t{1} << 26;
 constexpr std::int64_t kMostStaged = std::int64_t{32} << 20; // bytes on their way into the device
@@ -79,11 +82,11 @@ std::uint64_t scrambled(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-class EmulatedDevice final : public Device {
+class EmulatedDevice final : public Device, public Backing {
 public:
   EmulatedDevice(Ledger& ledger, const EmulatedOptions& options)
       : Device("emulated", ledger, kBesideTracked), options_(options), addresses_(options.memory_bytes), arena_(kAlignment),
-        ordering_(options.forget_ordering) {
+        host_arena_(kHostAlignment), ordering_(options.forget_ordering) {
     arena_.add(addresses_.begin(), addresses_.bytes());
   }
   // All streams have come to their ends before the first of them goes. Nobody looks at results any more, so what is queued stops
@@ -94,6 +97,8 @@ public:
   }
 
   bool in_host_memory() const override { return true; }
+  bool models_time() const override { return true; }
+  Backing* backing() override { return this; }
   bool supports(const Operator& op) const override { return op.kernel != nullptr; }
 
   void launch(StreamKind stream, const Launch& launch) override {
@@ -107,6 +112,7 @@ public:
     work.inputs.assign(launch.call.inputs.begin(), launch.call.inputs.end());
     work.outputs.assign(launch.call.outputs.begin(), launch.call.outputs.end());
     work.attributes = launch.call.attributes;
+    work.modelled = options_.rates.of_kernel(launch.cost);
     queue(std::move(made), stream, launch.reads, launch.writes, [&] {
       for (const View& view : work.inputs) note_view(work, view, launch, false);
       for (const View& view : work.outputs) note_view(work, view, launch, true);
@@ -123,7 +129,7 @@ public:
     if (bytes == 0) return;
     Stream& copies = stream(StreamKind::copy_out);
     copies.wait_until_not_full(meter());
-    std::list<Work> made = copy(to, static_cast<const std::byte*>(from.data) + offset, bytes);
+    std::list<Work> made = copy(StreamKind::copy_out, to, static_cast<const std::byte*>(from.data) + offset, bytes);
     Work& work = made.front();
     const std::shared_ptr<Reader> reader = work.reader = std::make_shared<Reader>();
     Block* const reads[] = {const_cast<Block*>(&from)}; // blocks are the device's; reading leaves a ticket
@@ -136,25 +142,80 @@ public:
       throw;
     }
     ordering_.host_waits_for(operation);
+    time_.host_waits_until(time_.end_of(StreamKind::copy_out));
     tell();
   }
 
   void wait(const Block& block) override {
-    const Tickets waits = ordering_.writers_of(tracked(block));
-    for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(waits[i], meter());
-    ordering_.host_waits_for_writes(tracked(block));
+    host_waits_to_read(block);
     tell();
   }
 
   void wait_for_all() override {
     for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(ordering_.last(static_cast<StreamKind>(i)), meter());
     ordering_.host_waits_for_all();
+    time_.host_waits_until(time_.end());
     checker_.clear();
     staged_ = 0;
     tell();
   }
 
+  // --- for a streaming device
+  const Streaming& streaming() const override { return options_.streaming; }
+  Block* take_on_device(std::int64_t bytes) override {
+    if (options_.memory_bytes != 0 && bytes > options_.memory_bytes - in_use_) return nullptr;
+    TrackedBlock* const block = arena_.take(bytes);
+    if (block != nullptr) in_use_ += bytes;
+    return block;
+  }
+  void give_back_on_device(Block* block) override { give_back_block(block); }
+  Block* take_on_host(std::int64_t bytes) override {
+    if (options_.host_bytes != 0 && bytes > options_.host_bytes - host_in_use_) return nullptr;
+    if (host_addresses_ == nullptr) {
+      host_addresses_ = std::make_unique<Addresses>(options_.host_bytes);
+      host_arena_.add(host_addresses_->begin(), host_addresses_->bytes());
+    }
+    TrackedBlock* const block = host_arena_.take(bytes);
+    if (block != nullptr) host_in_use_ += bytes;
+    return block;
+  }
+  void give_back_on_host(Block* block) override {
+    host_in_use_ -= block->bytes;
+    host_arena_.give_back(&tracked(*block));
+  }
+  void queue_copy(StreamKind kind, Block& to, Block& from) override {
+    stream(kind).wait_until_not_full(meter());
+    std::list<Work> made = copy(kind, to.data, from.data, from.bytes);
+    Work& work = made.front();
+    Block* const reads[] = {&from};
+    Block* const writes[] = {&to};
+    queue(std::move(made), kind, reads, writes, [&] {
+      note_part(work, from, 0, from.bytes, false);
+      note_part(work, to, 0, from.bytes, true);
+    });
+  }
+  void host_waits_to_read(const Block& block) override {
+    wait_for(ordering_.writers_of(tracked(block)));
+    ordering_.host_waits_for_writes(tracked(block));
+  }
+  void host_waits_to_write(const Block& block) override {
+    Tickets uses{}, known{};
+    Ordering::uses(tracked(block), uses, known);
+    wait_for(uses);
+    ordering_.host_waits_for(uses, known);
+  }
+  void note_disk(std::int64_t bytes) override { time_.host_waits_until(time_.host() + options_.rates.of_disk(bytes)); }
+  std::int64_t device_budget() const override { return options_.memory_bytes; }
+  std::int64_t device_in_use() const override { return in_use_; }
+  std::int64_t host_budget() const override { return options_.host_bytes; }
+  std::int64_t host_in_use() const override { return host_in_use_; }
+  void set_evictor(Evictor* evictor) override { evictor_ = evictor; }
+
 private:
+  void wait_for(const Tickets& tickets) {
+    for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(tickets[i], meter());
+    time_.host_waits_for(tickets);
+  }
   void copy_part_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) {
     if (staged_ + bytes > kMostStaged) {
       stream(StreamKind::copy_in).wait_for(ordering_.last(StreamKind::copy_in), meter());
@@ -162,7 +223,7 @@ private:
     }
     stream(StreamKind::copy_in).wait_until_not_full(meter());
     staged_ += bytes;
-    std::list<Work> made = copy(static_cast<std::byte*>(to.data) + offset, nullptr, bytes);
+    std::list<Work> made = copy(StreamKind::copy_in, static_cast<std::byte*>(to.data) + offset, nullptr, bytes);
     Work& work = made.front();
     work.staged = std::make_unique_for_overwrite<std::byte[]>(work.bytes);
     std::memcpy(work.staged.get(), from, work.bytes);
@@ -173,6 +234,7 @@ private:
 
   Block* take_block(std::int64_t bytes) override {
     const std::int64_t budget = options_.memory_bytes;
+    if (evictor_ != nullptr && budget != 0 && bytes > budget - in_use_) evictor_->make_room(bytes);
     if (budget != 0 && bytes > budget - in_use_)
       throw DeviceMemoryExceeded(
           fmt::format("{}: {} bytes wanted, but {} of its {} bytes are in use", name(), bytes, in_use_, budget));
@@ -212,6 +274,7 @@ private:
     const Operation operation = work.operation = ordering_.add(kind, reads, writes);
     if (work.kernel == nullptr) work.name = name_of(kind);
     work.pause = pause_before(operation);
+    time_.add(operation, work.modelled);
     try {
       note();
     } catch (...) {
@@ -223,15 +286,15 @@ private:
     stream(kind).push(std::move(one));
     return operation;
   }
-  std::list<Work> copy(void* to, const void* from, std::int64_t bytes) const {
+  std::list<Work> copy(StreamKind direction, void* to, const void* from, std::int64_t bytes) const {
     std::list<Work> one(1);
     Work& work = one.front();
     work.to = to;
     work.from = from;
     work.bytes = static_cast<std::size_t>(bytes);
-    if (options_.bytes_per_second > 0)
-      work.transfer = std::chrono::nanoseconds(
-          static_cast<std::int64_t>(1e9 * static_cast<double>(bytes) / static_cast<double>(options_.bytes_per_second)));
+    work.modelled = options_.rates.of_copy(direction, bytes);
+    if (options_.copies_take_their_time)
+      work.transfer = std::chrono::nanoseconds(static_cast<std::int64_t>(work.modelled / 1000));
     return one;
   }
 
@@ -262,7 +325,12 @@ private:
   EmulatedOptions options_;
   Addresses addresses_;
   Arena arena_;
+  std::unique_ptr<Addresses> host_addresses_; // once a streaming device asks for memory of the host
+  Arena host_arena_;
+  std::int64_t host_in_use_ = 0;
+  Evictor* evictor_ = nullptr;
   Ordering ordering_;
+  VirtualTime time_;
   RaceChecker checker_;
   std::int64_t in_use_ = 0; // as asked for
   std::int64_t staged_ = 0; // at most; corrected when the stream has been waited for
@@ -272,22 +340,60 @@ private:
 
 bool parsed_emulated(std::string_view settings, DeviceMaker& maker, std::string& message) {
   EmulatedOptions options;
+  // What is given by a size: where it goes, in bytes or bytes a second.
+  double bandwidth = 0, bandwidth_out = 0;
+  const struct {
+    std::string_view name;
+    std::int64_t* bytes;
+    double* rate;
+  } sizes[] = {{"memory", &options.memory_bytes, nullptr},
+               {"host", &options.host_bytes, nullptr},
+               {"disk-size", &options.streaming.disk_bytes, nullptr},
+               {"bandwidth", nullptr, &bandwidth},
+               {"bandwidth-out", nullptr, &bandwidth_out},
+               {"disk-bandwidth", nullptr, &options.rates.disk},
+               {"memory-bandwidth", nullptr, &options.rates.memory}};
   while (!settings.empty()) {
     settings.remove_prefix(1);
-    std::string_view setting = settings.substr(0, settings.find(','));
+    const std::string_view setting = settings.substr(0, settings.find(','));
     settings.remove_prefix(setting.size());
-    std::size_t equals = setting.find('=');
-    std::string_view name = setting.substr(0, equals);
-    const text::Size size = text::parse_size(equals == std::string_view::npos ? std::string_view() : setting.substr(equals + 1));
-    if (name != "memory" && name != "bandwidth") {
-      message = fmt::format("emulated: `{}` is neither memory=SIZE nor bandwidth=SIZE", setting);
+    const std::size_t equals = setting.find('=');
+    const std::string_view name = setting.substr(0, equals);
+    const std::string_view given = equals == std::string_view::npos ? std::string_view() : setting.substr(equals + 1);
+    if (name == "disk" && !given.empty()) {
+      options.streaming.disk = given;
+      continue;
+    }
+    const auto* const known = std::find_if(std::begin(sizes), std::end(sizes), [&](const auto& s) { return s.name == name; });
+    if (known == std::end(sizes) && name != "disk") {
+      message = fmt::format("emulated: `{}` is none of its settings: memory=SIZE, bandwidth=SIZE, bandwidth-out=SIZE, host=SIZE, "
+                            "disk=FOLDER, disk-size=SIZE, disk-bandwidth=SIZE and memory-bandwidth=SIZE",
+                            setting);
       return false;
     }
-    if (size.fault != text::Size::Fault::none || size.bytes == 0 || size.bytes >= std::uint64_t{1} << 62) {
-      message = fmt::format("emulated: expected {}=SIZE, a size like 256MiB, got `{}`", name, setting);
+    const text::Size size = text::parse_size(given);
+    if (name == "disk" || size.fault != text::Size::Fault::none || size.bytes == 0 || size.bytes >= std::uint64_t{1} << 62) {
+      message = name == "disk" ? fmt::format("emulated: expected disk=FOLDER, got `{}`", setting)
+                               : fmt::format("emulated: expected {}=SIZE, a size like 256MiB, got `{}`", name, setting);
       return false;
     }
-    (name == "memory" ? options.memory_bytes : options.bytes_per_second) = static_cast<std::int64_t>(size.bytes);
+    if (known->bytes != nullptr) *known->bytes = static_cast<std::int64_t>(size.bytes);
+    if (known->rate != nullptr) *known->rate = static_cast<double>(size.bytes);
+  }
+  if (bandwidth != 0) options.rates.bytes_in = options.rates.bytes_out = bandwidth;
+  if (bandwidth_out != 0) options.rates.bytes_out = bandwidth_out;
+  options.streaming.by_default = options.host_bytes != 0 || !options.streaming.disk.empty();
+  if (options.streaming.disk_bytes != 0 && options.streaming.disk.empty()) {
+    message = "emulated: disk-size=SIZE is of the folder that disk=FOLDER names, and there is none";
+    return false;
+  }
+  if (!options.streaming.disk.empty()) {
+    const std::int64_t free = free_bytes_in(options.streaming.disk, message);
+    if (free == 0) {
+      message = fmt::format("emulated: disk={}: {}", options.streaming.disk, message.empty() ? "no space is left there" : message);
+      return false;
+    }
+    if (options.streaming.disk_bytes == 0) options.streaming.disk_bytes = free;
   }
   maker = [options](Ledger& ledger) { return make_emulated_device(ledger, options); };
   return true;
@@ -300,6 +406,6 @@ std::unique_ptr<Device> make_emulated_device(Ledger& ledger, const EmulatedOptio
 }
 
 extern const DeviceKind kEmulated; // listed in ops/devices
-constinit const DeviceKind kEmulated{"emulated", "emulated[,memory=SIZE][,bandwidth=SIZE]", ',', parsed_emulated};
+constinit const DeviceKind kEmulated{"emulated", "emulated[,memory=SIZE][,bandwidth=SIZE][,host=SIZE][,disk=FOLDER]", ',', parsed_emulated};
 
 } // namespace cairn::ops

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ops/emulated/race_checker.h"
+#include "ops/emulated/virtual_time.h"
 #include "ops/operator.h"
 
 #include <array>
@@ -24,6 +25,7 @@ struct Work {
   Operation operation;
   std::vector<Need> needs;
   std::chrono::nanoseconds pause{}; // before it begins
+  Picoseconds modelled = 0;         // what it takes in virtual time
 
   Kernel kernel = nullptr; // null: a copy
   std::vector<View> inputs, outputs;

@@ -66,12 +66,13 @@ void check_operands(const Operator& op, std::span<const Tensor> inputs) {
     throw OperatorError(fmt::format("{}: {} tensors or numbers where {} are needed", shown_name(op), inputs.size(), i));
 }
 
+// Of operands on a device and others that stream to it, the result is on the device.
 Device* common_device(const Operator& op, std::span<const Tensor> inputs) {
   Device* device = nullptr;
   for (const Tensor& t : inputs) {
     Device* const here = t.device();
-    if (here == nullptr || here == device) continue;
-    if (device != nullptr)
+    if (here == nullptr || here == device || (device != nullptr && here->wrapped() == device)) continue;
+    if (device != nullptr && device->wrapped() != here)
       throw OperatorError(fmt::format("{}: one operand is on {}, another on {}", shown_name(op), device->name(), here->name()));
     device = here;
   }
@@ -116,12 +117,14 @@ bool may_become(const Tensor& in, const Tensor& out, std::int64_t bytes, const D
          in.shape == out.shape && in.strides == out.strides;
 }
 
-void launch(const Operator& op, Device& device, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-            const Attributes& attributes) {
+void launch(const Operator& op, std::span<const Tensor> inputs, std::span<const Tensor> outputs, const Attributes& attributes,
+            const Cost& cost) {
+  Device* device = outputs[0].device();
   Few<View> in(inputs.size()), out(outputs.size());
   Few<Block*> reads(inputs.size()), writes(outputs.size());
   for (const Tensor& t : inputs) {
     Block* const block = t.storage ? &t.storage->block() : nullptr;
+    if (block != nullptr && t.device()->wrapped() == device) device = t.device(); // it knows where its elements are
     add_view(in, t, block);
     if (block == nullptr) continue;
     const auto known = reads.all();
@@ -132,7 +135,7 @@ void launch(const Operator& op, Device& device, std::span<const Tensor> inputs, 
     add_view(out, t, block);
     writes.add(block);
   }
-  device.launch(StreamKind::execute, Launch{op, KernelCall{in.all(), out.all(), attributes}, reads.all(), writes.all()});
+  device->launch(StreamKind::execute, Launch{op, KernelCall{in.all(), out.all(), attributes}, reads.all(), writes.all(), cost});
 }
 
 // Work that cannot be done again, since it changes operands in place or stands between changes that belong together.
@@ -326,7 +329,7 @@ void launched(const Call& call, ResultTypes& types, const OperandSizes& sizes, s
   const std::span<const Tensor> results(made.data(), types.count);
   if (sizes.any_elements) {
     const Whole whole(device, in_place);
-    launch(op, *device, inputs, results, call.attributes);
+    launch(op, inputs, results, call.attributes, device->models_time() ? modelled(call, types, sizes).cost : Cost{});
   }
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (k < consumed.size() && consumed[k]) {
@@ -456,7 +459,8 @@ void Runtime::accumulate(Tensor& to, Tensor from) {
       to.offset = 0;
     }
   }
-  launch(operator_of(OperatorId::add), *to.device(), operands, std::span<const Tensor>(&to, 1), {});
+  const double elements = static_cast<double>(to.elements()), bytes = static_cast<double>(to.bytes() + from.bytes());
+  launch(operator_of(OperatorId::add), operands, std::span<const Tensor>(&to, 1), {}, {elements, 2 * bytes, 0});
 }
 
 std::uint64_t Runtime::modelled_work(const Call& call, std::span<const Tensor> results) { return modelled(call, results).work; }
@@ -535,6 +539,18 @@ double Runtime::read_number(const Tensor& t) {
 
 Tensor Runtime::cast(const Tensor& t, DType type) { return apply(OperatorId::cast, {t}, {.values = {Attribute::of_type(type)}}); }
 
+namespace {
+
+// The elements of a dense tensor in the order in which they lie.
+Tensor in_a_row(const Tensor& t) {
+  Tensor row = t;
+  row.shape = Shape{t.elements()};
+  set_contiguous(row);
+  return row;
+}
+
+} // namespace
+
 Tensor Runtime::to_device(const Tensor& t, Device& device) {
   if (t.device() == &device) return t;
   if (!t.dense()) return to_device(apply(OperatorId::contiguous, {t}), device);
@@ -543,8 +559,11 @@ Tensor Runtime::to_device(const Tensor& t, Device& device) {
   Meter::spend_current(2 * static_cast<std::uint64_t>(bytes));
   out.offset = 0;
   out.storage = StorageRef(device.make_storage(bytes));
-  // The CPU's own memory is the host's: one of the copies falls away.
-  if (t.device()->name() == "cpu") {
+  // The CPU's own memory is the host's: one of the copies falls away. Between a device and what streams to it nothing travels.
+  if (device.wrapped() == t.device() || t.device()->wrapped() == &device) {
+    const Tensor from_row = in_a_row(t), to_row = in_a_row(out);
+    launch(operator_of(OperatorId::contiguous), {&from_row, 1}, {&to_row, 1}, {}, {0, 2 * static_cast<double>(bytes), 0});
+  } else if (t.device()->name() == "cpu") {
     device.copy_in(out.storage->block_to_write(), 0, static_cast<const char*>(t.storage->block().data) + from, bytes);
   } else if (device.name() == "cpu") {
     t.device()->copy_out(t.storage->block(), from, out.storage->block_to_write().data, bytes);

@@ -14,7 +14,7 @@ void Engine::make_tensor_world() {
 
 TensorWorld::TensorWorld(value::Heap& heap, ops::Meter& meter)
     : heap_(heap), meter_(meter), cpu_(ops::make_cpu_device(*this)), runtime(*cpu_) {
-  heap_.makes_way = [this](std::int64_t bytes) { return ahead.give_up() || cpu_->make_way(bytes) != 0; };
+  heap_.makes_way = [this](std::int64_t bytes) { return ahead.give_up() || cpu_->make_way(bytes) != 0 || (streaming_ != nullptr && streaming_->make_way(bytes) != 0); };
 }
 
 TensorWorld::~TensorWorld() { heap_.makes_way = nullptr; }
@@ -32,7 +32,8 @@ ops::Device* TensorWorld::find(std::string_view name) {
   if (name == "cpu") return cpu_.get();
   if (accelerator_ == nullptr) return nullptr;
   const std::string& own = accelerator_->name();
-  bool meant = name == "gpu" || name == "streaming" || name == own || name == own.substr(0, own.find(':'));
+  if (name == "streaming" && streaming_ != nullptr) return streaming_.get();
+  const bool meant = name == "gpu" || name == "streaming" || name == own || name == own.substr(0, own.find(':'));
   return meant ? accelerator_.get() : nullptr;
 }
 
@@ -70,6 +71,7 @@ void TensorWorld::set_maker(const Engine& engine, const value::Frame* frame) {
   }
   cpu_->maker = {code, pc};
   if (accelerator_ != nullptr) accelerator_->maker = cpu_->maker;
+  if (streaming_ != nullptr) streaming_->maker = cpu_->maker;
 }
 
 namespace {
@@ -102,7 +104,7 @@ std::string maker_text(const Engine& engine, const ops::Device::Holder& h) {
 std::vector<TensorWorld::Maker> TensorWorld::makers(const Engine& engine) const {
   constexpr std::size_t kMostHolders = 5;
   std::vector<Maker> out;
-  for (const ops::Device* device : {cpu_.get(), accelerator_.get()}) {
+  for (const ops::Device* device : {cpu_.get(), accelerator_.get(), static_cast<ops::Device*>(streaming_.get())}) {
     if (device == nullptr || device->live_bytes() == 0) continue;
     std::size_t shown = 0;
     for (const ops::Device::Holder& h : device->holders()) {

@@ -4,6 +4,7 @@
 
 #include "ops/operator.h"
 #include "ops/operators/runtime.h"
+#include "ops/streaming/device.h"
 #include "vm/machine/read_ahead.h"
 #include "vm/machine/run.h"
 
@@ -39,8 +40,8 @@ public:
   [[noreturn]] void refuse_scratch(std::string_view op, std::int64_t bytes) override {
     heap_.over_budget(bytes, " of scratch memory for " + std::string(op));
   }
-  // By name, or by role: "gpu" and "streaming" mean the accelerator that was asked for. If there is none, find() gives null and
-  // device() throws ProgramError.
+  // By name, or by role: "gpu" means the accelerator that was asked for, "streaming" what streams to it, or the accelerator where
+  // nothing can. If there is none, find() gives null and device() throws ProgramError.
   ops::Device* find(std::string_view name);
   ops::Device& device(std::string_view name);
   ops::Device& cpu() { return *cpu_; }
@@ -59,12 +60,19 @@ public:
   void add_accelerator(std::unique_ptr<ops::Device> device) {
     accelerator_ = std::move(device);
     runtime.set_default_device(*accelerator_);
+    ops::Backing* const backing = accelerator_->backing();
+    if (backing == nullptr) return;
+    streaming_ = ops::streaming::make_streaming_device(*this, *accelerator_);
+    if (backing->streaming().by_default) runtime.set_default_device(*streaming_);
   }
+  // Null where there is none.
+  const ops::streaming::StreamingDevice* streaming() const { return streaming_.get(); }
 
 private:
   value::Heap& heap_;
   ops::Meter& meter_;
   std::unique_ptr<ops::Device> cpu_, accelerator_;
+  std::unique_ptr<ops::streaming::StreamingDevice> streaming_; // from the host's memory to the accelerator
 
 public:
   ops::Runtime runtime;

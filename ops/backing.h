@@ -1,0 +1,56 @@
+// What a device offers to a streaming device that wraps it, beside what every device does: blocks of its own memory and of the
+// host's memory that its copy engines reach, and copies between the two that are queued and ordered by tickets like all work.
+// Blocks of both kinds may be given back while work on them is queued; whoever gets the memory next waits for that work.
+#pragma once
+
+#include "ops/device.h"
+
+#include <cstdint>
+#include <string>
+
+namespace cairn::ops {
+
+// Gives way when the device is short of memory.
+class Evictor {
+public:
+  virtual ~Evictor() = default;
+  // Frees memory of the device until that many bytes are there. False: there is nothing more that could go.
+  virtual bool make_room(std::int64_t bytes) = 0;
+};
+
+class Backing {
+public:
+  // What the user said of streaming when the device was named.
+  struct Streaming {
+    bool by_default = false;     // tensors that name no residence stream
+    std::string disk;            // a folder for what finds no room in the host's memory; empty: none
+    std::int64_t disk_bytes = 0; // of it; 0: what is free there
+  };
+  virtual ~Backing() = default;
+  virtual const Streaming& streaming() const = 0;
+
+  // Memory of the device; null where there is no room.
+  virtual Block* take_on_device(std::int64_t bytes) = 0;
+  virtual void give_back_on_device(Block* block) = 0;
+  // Memory of the host; null where its budget has no room.
+  virtual Block* take_on_host(std::int64_t bytes) = 0;
+  virtual void give_back_on_host(Block* block) = 0;
+  // All bytes of one block into another, on copy_in towards the device and on copy_out from it. Cancelled, before anything is
+  // queued.
+  virtual void queue_copy(StreamKind stream, Block& to, Block& from) = 0;
+  // Until nothing that is queued writes the block, or uses it at all: before the host reads or writes its memory. Cancelled.
+  virtual void host_waits_to_read(const Block& block) = 0;
+  virtual void host_waits_to_write(const Block& block) = 0;
+  // The host has been busy with a disk for so many bytes.
+  virtual void note_disk(std::int64_t bytes) = 0;
+
+  virtual std::int64_t device_budget() const = 0; // bytes; 0: none
+  virtual std::int64_t device_in_use() const = 0;
+  virtual std::int64_t host_budget() const = 0;
+  virtual std::int64_t host_in_use() const = 0;
+
+  // Asked when tensors of the device itself find no room.
+  virtual void set_evictor(Evictor* evictor) = 0;
+};
+
+} // namespace cairn::ops

@@ -1,0 +1,58 @@
+// See virtual_time.h.
+#include "ops/emulated/virtual_time.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cairn::ops {
+namespace {
+
+// At most some months, so that sums of them stay in range.
+Picoseconds of_seconds(double seconds) { return static_cast<Picoseconds>(std::llround(std::clamp(seconds, 0.0, 1e6) * 1e12)); }
+
+} // namespace
+
+// A kernel computes and moves bytes at once; what takes longer decides.
+Picoseconds Rates::of_kernel(const Cost& cost) const {
+  return of_seconds(launch + std::max(cost.flops / flops + cost.products / products, cost.bytes / memory));
+}
+
+Picoseconds Rates::of_copy(StreamKind direction, std::int64_t bytes) const {
+  return of_seconds(latency + static_cast<double>(bytes) / (direction == StreamKind::copy_in ? bytes_in : bytes_out));
+}
+
+Picoseconds Rates::of_disk(std::int64_t bytes) const { return of_seconds(latency + static_cast<double>(bytes) / disk); }
+
+Picoseconds VirtualTime::end_of(std::size_t stream, Ticket ticket) const {
+  const Ends& ends = ends_[stream];
+  if (ticket == 0 || ends.ends.empty()) return 0;
+  if (ticket < ends.first) return ends.ends.front();
+  return ends.ends[std::min<std::size_t>(ticket - ends.first, ends.ends.size() - 1)];
+}
+
+VirtualTime::Span VirtualTime::add(const Operation& operation, Picoseconds duration) {
+  const std::size_t own = index_of(operation.stream);
+  const Picoseconds free = std::max(last_[own], host_);
+  Span span{free, 0, 0};
+  for (std::size_t i = 0; i < kStreams; ++i) span.begin = std::max(span.begin, end_of(i, operation.waits[i]));
+  span.waited = span.begin - free;
+  span.end = span.begin + duration;
+  last_[own] = span.end;
+  busy_[own] += duration;
+  if (operation.stream == StreamKind::execute) stalled_ += span.waited;
+  Ends& ends = ends_[own];
+  ends.ends.push_back(span.end);
+  if (ends.ends.size() > kRemembered) {
+    ends.ends.pop_front();
+    ++ends.first;
+  }
+  return span;
+}
+
+void VirtualTime::host_waits_for(const Tickets& tickets) {
+  for (std::size_t i = 0; i < kStreams; ++i) host_ = std::max(host_, end_of(i, tickets[i]));
+}
+
+Picoseconds VirtualTime::end() const { return std::max(host_, *std::max_element(last_.begin(), last_.end())); }
+
+} // namespace cairn::ops

@@ -1,0 +1,34 @@
+// A block of a streaming device: elements that have copies in several memories, of which at least one is current once they have
+// been written. Its address names it and is touched by nobody: work gets the address of the copy on the device.
+#pragma once
+
+#include "ops/device.h"
+
+#include <cstdint>
+#include <list>
+#include <memory>
+
+namespace cairn::ops::streaming {
+
+struct StreamedBlock;
+using Order = std::list<StreamedBlock*>; // the least recently used first
+
+struct StreamedBlock : Block {
+  Block* on_device = nullptr; // of the wrapped device
+  Block* on_host = nullptr;   // of the host's memory that its copy engines reach
+  std::unique_ptr<SpillFile::Copy> on_disk;
+  // A copy that is there may still have to be filled, or may be stale: then it is not current. What is on disk always is.
+  bool device_is_current = false, host_is_current = false;
+  bool charged = true;     // to the machine's account: all but what is on disk alone
+  unsigned pins = 0;       // by launches that are being put together: it stays on the device
+  Order::iterator at_device; // its place among those that have a copy on the device
+  Order::iterator at_host;   // and on the host
+
+  bool written() const { return device_is_current || host_is_current || on_disk != nullptr; }
+  bool has_copy_below() const { return host_is_current || on_disk != nullptr; }
+};
+
+inline StreamedBlock& streamed(Block& block) { return static_cast<StreamedBlock&>(block); }
+inline const StreamedBlock& streamed(const Block& block) { return static_cast<const StreamedBlock&>(block); }
+
+} // namespace cairn::ops::streaming

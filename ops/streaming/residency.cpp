@@ -1,0 +1,273 @@
+// See residency.h.
+#include "ops/streaming/residency.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace cairn::ops::streaming {
+
+Residency::Residency(Ledger& ledger, Device& wrapped)
+    : ledger_(ledger), wrapped_(wrapped), backing_(*wrapped.backing()) {
+  backing_.set_evictor(this);
+}
+
+Residency::~Residency() { backing_.set_evictor(nullptr); }
+
+SpillFile* Residency::disk() {
+  const Backing::Streaming& settings = backing_.streaming();
+  if (disk_ == nullptr && !settings.disk.empty()) disk_ = std::make_unique<SpillFile>(settings.disk, settings.disk_bytes);
+  return disk_.get();
+}
+
+// Between two names is a gap, so that what reads beyond the end of a block is not taken for another one.
+StreamedBlock* Residency::take(std::int64_t bytes) {
+  auto block = std::make_unique<StreamedBlock>();
+  block->bytes = bytes;
+  block->data = reinterpret_cast<void*>(next_name_);
+  next_name_ += static_cast<std::uintptr_t>((bytes + 2 * kAlignment - 1) / kAlignment * kAlignment);
+  return block.release();
+}
+
+void Residency::give_back(StreamedBlock* block) noexcept {
+  drop_on_device(*block);
+  drop_on_host(*block);
+  if (block->on_disk != nullptr) disk_->forget(std::move(block->on_disk));
+  delete block;
+}
+
+void Residency::drop_on_device(StreamedBlock& block) noexcept {
+  if (block.on_device == nullptr) return;
+  backing_.give_back_on_device(std::exchange(block.on_device, nullptr));
+  block.device_is_current = false;
+  on_device_.erase(block.at_device);
+}
+
+void Residency::drop_on_host(StreamedBlock& block) noexcept {
+  if (block.on_host == nullptr) return;
+  backing_.give_back_on_host(std::exchange(block.on_host, nullptr));
+  block.host_is_current = false;
+  on_host_.erase(block.at_host);
+}
+
+// --- a launch
+
+Residency::Pins::~Pins() {
+  for (StreamedBlock* const block : pinned_) --block->pins;
+}
+
+Block& Residency::Pins::pin(StreamedBlock& block) {
+  pinned_.push_back(&block);
+  ++block.pins;
+  Order& order = residency_.on_device_;
+  order.splice(order.end(), order, block.at_device);
+  return *block.on_device;
+}
+
+Block& Residency::Pins::bring(StreamedBlock& block) {
+  residency_.bring_to_device(block);
+  return pin(block);
+}
+
+Block& Residency::Pins::make(StreamedBlock& block) {
+  if (block.on_device == nullptr) residency_.take_on_device(block);
+  return pin(block);
+}
+
+void Residency::bring_to_device(StreamedBlock& block) {
+  if (block.device_is_current || !block.written()) {
+    ++counts_.hits;
+    if (block.on_device == nullptr) take_on_device(block);
+    return;
+  }
+  ++counts_.misses;
+  if (!block.host_is_current) read_from_disk(block);
+  if (block.on_device == nullptr) take_on_device(block);
+  backing_.queue_copy(StreamKind::copy_in, *block.on_device, *block.on_host);
+  block.device_is_current = true;
+  counts_.bytes_in += block.bytes;
+}
+
+void Residency::written_on_device(StreamedBlock& block) noexcept {
+  block.device_is_current = true;
+  drop_on_host(block);
+  if (block.on_disk != nullptr) disk_->forget(std::move(block.on_disk));
+}
+
+// --- memory
+
+void Residency::take_on_device(StreamedBlock& block) {
+  Order one{&block};
+  Block* there = backing_.take_on_device(block.bytes);
+  while (there == nullptr && evict_one()) there = backing_.take_on_device(block.bytes);
+  if (there == nullptr) refuse(wrapped_.name(), block.bytes);
+  block.on_device = there;
+  block.at_device = one.begin();
+  on_device_.splice(on_device_.end(), one);
+}
+
+bool Residency::make_room(std::int64_t bytes) {
+  const std::int64_t budget = backing_.device_budget();
+  while (budget != 0 && bytes > budget - backing_.device_in_use())
+    if (!evict_one()) return false;
+  return true;
+}
+
+// The least recently used that has a copy below, else the least recently used.
+bool Residency::evict_one() {
+  StreamedBlock* victim = nullptr;
+  for (StreamedBlock* const block : on_device_) {
+    if (block->pins != 0) continue;
+    if (victim == nullptr) victim = block;
+    if (!block->has_copy_below() && block->device_is_current) continue;
+    victim = block;
+    break;
+  }
+  if (victim == nullptr) return false;
+  if (victim->device_is_current && !victim->has_copy_below()) {
+    write_back(*victim);
+    ++counts_.write_backs;
+  } else {
+    ++counts_.evictions;
+  }
+  drop_on_device(*victim);
+  uncharge_if_away(*victim);
+  return true;
+}
+
+void Residency::write_back(StreamedBlock& block) {
+  if (block.on_host == nullptr) take_on_host(block);
+  backing_.queue_copy(StreamKind::copy_out, *block.on_host, *block.on_device);
+  block.host_is_current = true;
+  counts_.bytes_out += block.bytes;
+}
+
+void Residency::take_on_host(StreamedBlock& block) {
+  Order one{&block};
+  ++block.pins;
+  Block* there = nullptr;
+  try {
+    there = backing_.take_on_host(block.bytes);
+    while (there == nullptr && evict_one_from_host()) there = backing_.take_on_host(block.bytes);
+  } catch (...) {
+    --block.pins;
+    throw;
+  }
+  --block.pins;
+  if (there == nullptr) refuse("the host's memory for what streams", block.bytes);
+  block.on_host = there;
+  block.at_host = one.begin();
+  on_host_.splice(on_host_.end(), one);
+}
+
+// In the order in which they came there. What is current nowhere else is written to the disk first, if there is one.
+bool Residency::evict_one_from_host() {
+  for (StreamedBlock* const block : on_host_) {
+    if (block->pins != 0) continue;
+    if (block->host_is_current && block->on_disk == nullptr) {
+      if (disk() == nullptr) return false;
+      write_to_disk(*block);
+      if (block->on_disk == nullptr) return false; // it is full
+    }
+    drop_on_host(*block);
+    uncharge_if_away(*block);
+    return true;
+  }
+  return false;
+}
+
+std::int64_t Residency::free_on_host(std::int64_t bytes) {
+  std::int64_t freed = 0;
+  if (disk() == nullptr) return 0;
+  for (auto at = on_host_.begin(); at != on_host_.end() && freed < bytes;) {
+    StreamedBlock& block = **at++;
+    if (block.pins != 0) continue;
+    if (block.host_is_current && block.on_disk == nullptr) write_to_disk(block);
+    if (block.on_disk == nullptr) break; // it is full
+    drop_on_host(block);
+    drop_on_device(block);
+    uncharge_if_away(block);
+    freed += block.bytes;
+  }
+  return freed;
+}
+
+void Residency::write_to_disk(StreamedBlock& block) {
+  backing_.host_waits_to_read(*block.on_host);
+  auto copy = disk_->write(block.on_host->data, block.bytes);
+  if (copy == nullptr) return;
+  if (disk_->wait(*copy, nullptr) == SpillFile::Fate::failed) {
+    disk_->forget(std::move(copy));
+    throw SpillError(disk_->refusal());
+  }
+  block.on_disk = std::move(copy);
+  backing_.note_disk(block.bytes);
+  ++counts_.to_disk;
+  counts_.bytes_to_disk += block.bytes;
+}
+
+void Residency::read_from_disk(StreamedBlock& block) {
+  if (!block.charged) {
+    ++block.pins; // what makes way for it is not itself
+    try {
+      ledger_.charge(block.bytes, 0);
+    } catch (...) {
+      --block.pins;
+      throw;
+    }
+    --block.pins;
+    block.charged = true;
+  }
+  if (block.on_host == nullptr) take_on_host(block);
+  backing_.host_waits_to_write(*block.on_host);
+  disk_->read(*block.on_disk, block.on_host->data, true);
+  if (disk_->wait(*block.on_disk, nullptr) == SpillFile::Fate::failed) throw SpillError(disk_->read_fault());
+  block.host_is_current = true;
+  backing_.note_disk(block.bytes);
+  ++counts_.from_disk;
+  counts_.bytes_from_disk += block.bytes;
+}
+
+void Residency::uncharge_if_away(StreamedBlock& block) noexcept {
+  if (!block.charged || block.on_device != nullptr || block.on_host != nullptr || block.on_disk == nullptr) return;
+  ledger_.charge(-block.bytes, 0);
+  block.charged = false;
+}
+
+void Residency::refuse(std::string_view memory, std::int64_t bytes) {
+  std::int64_t pinned = 0;
+  for (const StreamedBlock* const block : on_device_)
+    if (block->pins != 0) pinned += block->bytes;
+  throw DeviceMemoryExceeded(fmt::format("streaming: {} has no room for {} bytes: {} of its {} bytes are in use, {} of them by what streams and is needed "
+                                         "at the same time",
+                                         memory, bytes, backing_.device_in_use(), backing_.device_budget(), pinned));
+}
+
+// --- elements from and for the host
+
+// What has no elements yet is made in the host's memory, so that it need not travel before a kernel uses it.
+void Residency::copy_in(StreamedBlock& to, std::int64_t offset, const void* from, std::int64_t bytes) {
+  if (to.device_is_current) {
+    wrapped_.copy_in(*to.on_device, offset, from, bytes);
+    written_on_device(to);
+    return;
+  }
+  if (!to.host_is_current && to.on_disk != nullptr) read_from_disk(to);
+  if (to.on_host == nullptr) take_on_host(to);
+  backing_.host_waits_to_write(*to.on_host);
+  std::memcpy(static_cast<char*>(to.on_host->data) + offset, from, static_cast<std::size_t>(bytes));
+  to.host_is_current = true;
+  if (to.on_disk != nullptr) disk_->forget(std::move(to.on_disk));
+}
+
+void Residency::copy_out(StreamedBlock& from, std::int64_t offset, void* to, std::int64_t bytes) {
+  if (from.device_is_current && !from.host_is_current) return wrapped_.copy_out(*from.on_device, offset, to, bytes);
+  if (!from.host_is_current && from.on_disk != nullptr) read_from_disk(from);
+  if (from.on_host == nullptr) return; // nothing was ever written there
+  backing_.host_waits_to_read(*from.on_host);
+  std::memcpy(to, static_cast<const char*>(from.on_host->data) + offset, static_cast<std::size_t>(bytes));
+}
+
+} // namespace cairn::ops::streaming

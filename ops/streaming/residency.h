@@ -1,0 +1,87 @@
+// Where the elements of streamed blocks are, and what moves them: brought to the device when a launch uses them, written back when
+// it is full, moved to a disk when the host is. The rungs of the ladder are tried in this order: memory that has been given back
+// and is reused by tickets, copies that have one below, copies that must be written back first, copies on the host that can go to
+// the disk; at last an error with what each memory holds.
+#pragma once
+
+#include "ops/backing.h"
+#include "ops/streaming/block.h"
+#include "ops/streaming/device.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace cairn::ops::streaming {
+
+class Residency final : public Evictor {
+public:
+  Residency(Ledger& ledger, Device& wrapped);
+  ~Residency() override;
+  Residency(const Residency&) = delete;
+  Residency& operator=(const Residency&) = delete;
+
+  // Names of blocks are addresses that no processor has, so whoever touches one is found at once.
+  static bool is_name(const void* data) { return reinterpret_cast<std::uintptr_t>(data) >= kFirstName; }
+
+  // A block without elements yet.
+  StreamedBlock* take(std::int64_t bytes);
+  void give_back(StreamedBlock* block) noexcept;
+
+  // Blocks that one launch uses stay on the device until it has been queued.
+  class Pins {
+  public:
+    explicit Pins(Residency& residency) : residency_(residency) {}
+    ~Pins();
+    Pins(const Pins&) = delete;
+    Pins& operator=(const Pins&) = delete;
+    // With its elements. DeviceMemoryExceeded, Cancelled, SpillError.
+    Block& bring(StreamedBlock& block);
+    // To be overwritten as a whole.
+    Block& make(StreamedBlock& block);
+
+  private:
+    Block& pin(StreamedBlock& block);
+    Residency& residency_;
+    std::vector<StreamedBlock*> pinned_;
+  };
+
+  // The copy on the device has new elements: all others are stale.
+  void written_on_device(StreamedBlock& block) noexcept;
+  void copy_in(StreamedBlock& to, std::int64_t offset, const void* from, std::int64_t bytes);
+  void copy_out(StreamedBlock& from, std::int64_t offset, void* to, std::int64_t bytes);
+
+  bool make_room(std::int64_t bytes) override;
+  // The machine's account is full: what has a copy on the host goes to the disk. The bytes that are no longer charged.
+  std::int64_t free_on_host(std::int64_t bytes);
+  const Counts& counts() const { return counts_; }
+
+private:
+  static constexpr std::uintptr_t kFirstName = std::uintptr_t{1} << 57;
+  static constexpr std::int64_t kAlignment = 512;
+
+  void bring_to_device(StreamedBlock& block);
+  void take_on_device(StreamedBlock& block);
+  void take_on_host(StreamedBlock& block);
+  // So that the host's copy is current.
+  void write_back(StreamedBlock& block);
+  void read_from_disk(StreamedBlock& block);
+  void drop_on_device(StreamedBlock& block) noexcept;
+  void drop_on_host(StreamedBlock& block) noexcept;
+  bool evict_one();
+  bool evict_one_from_host();
+  void write_to_disk(StreamedBlock& block);
+  void uncharge_if_away(StreamedBlock& block) noexcept;
+  [[noreturn]] void refuse(std::string_view memory, std::int64_t bytes);
+  SpillFile* disk();
+
+  Ledger& ledger_;
+  Device& wrapped_;
+  Backing& backing_;
+  std::unique_ptr<SpillFile> disk_;
+  Order on_device_, on_host_; // those that have a copy there
+  std::uintptr_t next_name_ = kFirstName;
+  Counts counts_;
+};
+
+} // namespace cairn::ops::streaming
