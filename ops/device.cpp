@@ -65,6 +65,33 @@ Storage* Device::adopt_storage(void* memory, std::int64_t bytes, void (*release)
   return storage.release();
 }
 
+Storage* Device::take_over(Storage& from) {
+  auto storage = std::make_unique<Storage>();
+  ledger_.charge(0, beside_);
+  Block* const block = from.block_;
+  try {
+    storage->block_ = take_over_block(block);
+  } catch (...) {
+    ledger_.charge(0, -beside_);
+    throw;
+  }
+  if (storage->block_ == nullptr) {
+    ledger_.charge(0, -beside_);
+    return nullptr;
+  }
+  from.block_ = nullptr;
+  from.device->live_bytes_ -= from.bytes;
+  storage->device = this;
+  storage->bytes = from.bytes;
+  storage->birth = from.birth;
+  storage->maker_code = from.maker_code;
+  storage->maker_pc = from.maker_pc;
+  link(storage.get());
+  live_bytes_ += storage->bytes;
+  peak_bytes_ = std::max(peak_bytes_, live_bytes_);
+  return storage.release();
+}
+
 void Device::drop_storage(Storage* storage) {
   unlink(storage);
   if (storage->release != nullptr) {

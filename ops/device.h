@@ -132,6 +132,9 @@ public:
   // Memory of the host's as storage with count 0, where kernels can reach it (the processor): not copied, not charged, never
   // written. `release` is called when the last tensor has gone.
   Storage* adopt_storage(void* memory, std::int64_t bytes, void (*release)(void* context), void* context);
+  // The elements of a storage of the device that this one wraps, which is left without any: nothing is copied. Count 0. Null: they
+  // cannot be had so.
+  Storage* take_over(Storage& from);
   // Called when the last tensor has gone; work that is queued may still use the memory.
   void drop_storage(Storage* storage);
 
@@ -198,6 +201,8 @@ protected:
   void end_spilling() noexcept;
   virtual Block* take_block(std::int64_t bytes) = 0;
   virtual void give_back_block(Block* block) = 0;
+  // A block of this device that has the wrapped device's as its own; null: there are no such blocks here.
+  virtual Block* take_over_block(Block* /*block*/) { return nullptr; }
   // Whether its bytes are charged to the owner: not while they are on a disk alone.
   virtual bool is_charged(const Block& /*block*/) const { return true; }
 

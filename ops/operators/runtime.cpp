@@ -539,6 +539,15 @@ double Runtime::read_number(const Tensor& t) {
 
 Tensor Runtime::cast(const Tensor& t, DType type) { return apply(OperatorId::cast, {t}, {.values = {Attribute::of_type(type)}}); }
 
+Tensor Runtime::moved_to(Tensor t, Device& device) {
+  if (device.wrapped() == t.device() && t.storage.unique() && t.dense() && t.bytes() == t.storage->bytes)
+    if (Storage* const taken = device.take_over(*t.storage.get())) {
+      t.storage = StorageRef(taken);
+      return t;
+    }
+  return to_device(t, device);
+}
+
 namespace {
 
 // The elements of a dense tensor in the order in which they lie.

@@ -61,6 +61,7 @@ public:
 
 private:
   Block* take_block(std::int64_t bytes) override { return residency_.take(bytes); }
+  Block* take_over_block(Block* block) override { return residency_.take_over(block); }
   void give_back_block(Block* block) override { residency_.give_back(&streamed(*block)); }
   bool is_charged(const Block& block) const override { return streamed(block).charged; }
 

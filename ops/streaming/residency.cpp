@@ -31,6 +31,17 @@ StreamedBlock* Residency::take(std::int64_t bytes) {
   return block.release();
 }
 
+StreamedBlock* Residency::take_over(Block* on_device) {
+  Order one(1);
+  std::unique_ptr<StreamedBlock> block(take(on_device->bytes));
+  one.front() = block.get();
+  block->on_device = on_device;
+  block->device_is_current = true;
+  block->at_device = one.begin();
+  on_device_.splice(on_device_.end(), one);
+  return block.release();
+}
+
 void Residency::give_back(StreamedBlock* block) noexcept {
   drop_on_device(*block);
   drop_on_host(*block);

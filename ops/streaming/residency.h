@@ -26,6 +26,8 @@ public:
 
   // A block without elements yet.
   StreamedBlock* take(std::int64_t bytes);
+  // A block whose elements are those of a block of the device, which becomes its copy there.
+  StreamedBlock* take_over(Block* on_device);
   void give_back(StreamedBlock* block) noexcept;
 
   // Blocks that one launch uses stay on the device until it has been queued.
