@@ -18,6 +18,13 @@ public:
   virtual bool make_room(std::int64_t bytes) = 0;
 };
 
+// What a device has done so far in virtual time, as its rates say; seconds.
+struct ModelledTime {
+  double end = 0;                                          // when all that has been queued is done
+  double execute = 0, copy_in = 0, copy_out = 0, disk = 0; // that each of them was busy
+  double stalled = 0;                                      // that kernels waited for copies
+};
+
 class Backing {
 public:
   // What the user said of streaming when the device was named.
@@ -44,10 +51,15 @@ public:
   // The host has been busy with a disk for so many bytes.
   virtual void note_disk(std::int64_t bytes) = 0;
 
+  virtual ModelledTime modelled_time() const = 0;
+
   virtual std::int64_t device_budget() const = 0; // bytes; 0: none
   virtual std::int64_t device_in_use() const = 0;
   virtual std::int64_t host_budget() const = 0;
   virtual std::int64_t host_in_use() const = 0;
+  // The most that was in use at once.
+  virtual std::int64_t device_peak() const = 0;
+  virtual std::int64_t host_peak() const = 0;
 
   // Asked when tensors of the device itself find no room.
   virtual void set_evictor(Evictor* evictor) = 0;

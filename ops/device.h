@@ -91,7 +91,7 @@ using Kernel = void (*)(const KernelCall&);
 struct Launch {
   const Operator& op;
   KernelCall call;
-  std::span<Block* const> reads, writes;
+  std::span<Block*const> reads, writes;
   Cost cost = {}; // modelled, where the device models time
 };
 
@@ -132,8 +132,8 @@ public:
   // Memory of the host's as storage with count 0, where kernels can reach it (the processor): not copied, not charged, never
   // written. `release` is called when the last tensor has gone.
   Storage* adopt_storage(void* memory, std::int64_t bytes, void (*release)(void* context), void* context);
-  // The elements of a storage of the device that this one wraps, which is left without any: nothing is copied. Count 0. Null: they
-  // cannot be had so.
+  // The elements of a storage of the device that this one wraps, which is left without any: nothing is copied. Count 0. Null:
+  // they cannot be had so.
   Storage* take_over(Storage& from);
   // Called when the last tensor has gone; work that is queued may still use the memory.
   void drop_storage(Storage* storage);

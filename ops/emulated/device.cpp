@@ -4,10 +4,10 @@
 #include "ops/emulated/device.h"
 
 #include "ops/arena.h"
+#include "ops/backing.h"
 #include "ops/device_spec.h"
 #include "ops/emulated/stream.h"
 #include "ops/emulated/virtual_time.h"
-#include "ops/backing.h"
 #include "vm/text/sizes.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace cairn::ops {
 namespace {
 
 constexpr std::int64_t kAlignment = 64;
-constexpr std::int64_t kHostAlignment = SpillFile::kPage; // so that a disk can be read and written past the page cache
+constexpr std::int64_t kHostAlignment = SpillFile::kPage;        // so that a disk can be read and written past the page cache
 constexpr std::int64_t kMostAddresses = std::int64_t{256} << 30; // reserved where there is no budget
 constexpr std::int64_t kFewestAddresses = std::int64_t{1} << 26;
 constexpr std::int64_t kMostStaged = std::int64_t{32} << 20; // bytes on their way into the device
@@ -165,7 +165,7 @@ public:
   Block* take_on_device(std::int64_t bytes) override {
     if (options_.memory_bytes != 0 && bytes > options_.memory_bytes - in_use_) return nullptr;
     TrackedBlock* const block = arena_.take(bytes);
-    if (block != nullptr) in_use_ += bytes;
+    if (block != nullptr) note_in_use(bytes);
     return block;
   }
   void give_back_on_device(Block* block) override { give_back_block(block); }
@@ -176,7 +176,9 @@ public:
       host_arena_.add(host_addresses_->begin(), host_addresses_->bytes());
     }
     TrackedBlock* const block = host_arena_.take(bytes);
-    if (block != nullptr) host_in_use_ += bytes;
+    if (block == nullptr) return nullptr;
+    host_in_use_ += bytes;
+    host_peak_ = std::max(host_peak_, host_in_use_);
     return block;
   }
   void give_back_on_host(Block* block) override {
@@ -204,11 +206,26 @@ public:
     wait_for(uses);
     ordering_.host_waits_for(uses, known);
   }
-  void note_disk(std::int64_t bytes) override { time_.host_waits_until(time_.host() + options_.rates.of_disk(bytes)); }
+  void note_disk(std::int64_t bytes) override {
+    const Picoseconds duration = options_.rates.of_disk(bytes);
+    disk_busy_ += duration;
+    time_.host_waits_until(time_.host() + duration);
+  }
+  ModelledTime modelled_time() const override {
+    const auto seconds = [](Picoseconds time) { return static_cast<double>(time) * 1e-12; };
+    return {seconds(time_.end()),
+            seconds(time_.busy(StreamKind::execute)),
+            seconds(time_.busy(StreamKind::copy_in)),
+            seconds(time_.busy(StreamKind::copy_out)),
+            seconds(disk_busy_),
+            seconds(time_.stalled())};
+  }
   std::int64_t device_budget() const override { return options_.memory_bytes; }
   std::int64_t device_in_use() const override { return in_use_; }
   std::int64_t host_budget() const override { return options_.host_bytes; }
   std::int64_t host_in_use() const override { return host_in_use_; }
+  std::int64_t device_peak() const override { return peak_; }
+  std::int64_t host_peak() const override { return host_peak_; }
   void set_evictor(Evictor* evictor) override { evictor_ = evictor; }
 
 private:
@@ -243,13 +260,18 @@ private:
       throw DeviceMemoryExceeded(
           fmt::format("{}: {} bytes wanted, but of its {} addresses {} are in use and at most {} free in one piece", name(),
                       bytes, addresses_.bytes(), arena_.taken_bytes(), arena_.largest_free()));
-    in_use_ += bytes;
+    note_in_use(bytes);
     return block;
   }
   // Work that is queued has addresses only, and whoever gets the memory next waits for it.
   void give_back_block(Block* block) override {
     in_use_ -= block->bytes;
     arena_.give_back(&tracked(*block));
+  }
+
+  void note_in_use(std::int64_t bytes) {
+    in_use_ += bytes;
+    peak_ = std::max(peak_, in_use_);
   }
 
   // What the work so far took, and what went wrong in it.
@@ -327,12 +349,13 @@ private:
   Arena arena_;
   std::unique_ptr<Addresses> host_addresses_; // once a streaming device asks for memory of the host
   Arena host_arena_;
-  std::int64_t host_in_use_ = 0;
+  std::int64_t host_in_use_ = 0, host_peak_ = 0;
   Evictor* evictor_ = nullptr;
   Ordering ordering_;
   VirtualTime time_;
   RaceChecker checker_;
-  std::int64_t in_use_ = 0; // as asked for
+  std::int64_t in_use_ = 0, peak_ = 0; // as asked for
+  Picoseconds disk_busy_ = 0;
   std::int64_t staged_ = 0; // at most; corrected when the stream has been waited for
   Faults faults_;
   Streams streams_;
@@ -390,7 +413,8 @@ bool parsed_emulated(std::string_view settings, DeviceMaker& maker, std::string&
   if (!options.streaming.disk.empty()) {
     const std::int64_t free = free_bytes_in(options.streaming.disk, message);
     if (free == 0) {
-      message = fmt::format("emulated: disk={}: {}", options.streaming.disk, message.empty() ? "no space is left there" : message);
+      message =
+          fmt::format("emulated: disk={}: {}", options.streaming.disk, message.empty() ? "no space is left there" : message);
       return false;
     }
     if (options.streaming.disk_bytes == 0) options.streaming.disk_bytes = free;
@@ -406,6 +430,7 @@ std::unique_ptr<Device> make_emulated_device(Ledger& ledger, const EmulatedOptio
 }
 
 extern const DeviceKind kEmulated; // listed in ops/devices
-constinit const DeviceKind kEmulated{"emulated", "emulated[,memory=SIZE][,bandwidth=SIZE][,host=SIZE][,disk=FOLDER]", ',', parsed_emulated};
+constinit const DeviceKind kEmulated{"emulated", "emulated[,memory=SIZE][,bandwidth=SIZE][,host=SIZE][,disk=FOLDER]", ',',
+                                     parsed_emulated};
 
 } // namespace cairn::ops

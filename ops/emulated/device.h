@@ -5,12 +5,11 @@
 #include "ops/device.h"
 #include "ops/emulated/virtual_time.h"
 
-
 namespace cairn::ops {
 
 struct EmulatedOptions {
-  std::int64_t memory_bytes = 0;       // budget of its own; 0: none
-  std::int64_t host_bytes = 0;         // of the host's memory for what streams; 0: no limit but the machine's budget
+  std::int64_t memory_bytes = 0; // budget of its own; 0: none
+  std::int64_t host_bytes = 0;   // of the host's memory for what streams; 0: no limit but the machine's budget
   Backing::Streaming streaming;
   Rates rates;                         // of the machine that is emulated, in virtual time
   bool copies_take_their_time = false; // also on the clock

@@ -46,8 +46,8 @@ public:
   std::vector<double> read_numbers(const Tensor& t);
   double read_number(const Tensor& t); // of one element
   Tensor to_device(const Tensor& t, Device& device);
-  // The same for a tensor that is given up: between a device and what streams to it nothing is copied then, if nobody else has its
-  // elements.
+  // The same for a tensor that is given up: between a device and what streams to it nothing is copied then, if nobody else has
+  // its elements.
   Tensor moved_to(Tensor t, Device& device);
   // The operator cast.
   Tensor cast(const Tensor& t, DType type);

@@ -19,8 +19,8 @@ struct StreamedBlock : Block {
   std::unique_ptr<SpillFile::Copy> on_disk;
   // A copy that is there may still have to be filled, or may be stale: then it is not current. What is on disk always is.
   bool device_is_current = false, host_is_current = false;
-  bool charged = true;     // to the machine's account: all but what is on disk alone
-  unsigned pins = 0;       // by launches that are being put together: it stays on the device
+  bool charged = true;       // to the machine's account: all but what is on disk alone
+  unsigned pins = 0;         // by launches that are being put together: it stays on the device
   Order::iterator at_device; // its place among those that have a copy on the device
   Order::iterator at_host;   // and on the host
 

@@ -33,7 +33,12 @@ public:
     for (Block* const block : launch.reads) reads.push_back(is_ours(block) ? &pins.bring(streamed(*block)) : block);
     for (Block* const block : launch.writes) {
       const bool also_read = std::find(launch.reads.begin(), launch.reads.end(), block) != launch.reads.end();
-      writes.push_back(!is_ours(block) ? block : also_read ? streamed(*block).on_device : &pins.make(streamed(*block)));
+      if (!is_ours(block))
+        writes.push_back(block);
+      else if (also_read)
+        writes.push_back(streamed(*block).on_device);
+      else
+        writes.push_back(is_written_whole(*block, launch) ? &pins.make(streamed(*block)) : &pins.bring(streamed(*block)));
     }
     const auto translated = [&](std::span<const View> views) {
       std::vector<View> out(views.begin(), views.end());
@@ -65,6 +70,12 @@ private:
   void give_back_block(Block* block) override { residency_.give_back(&streamed(*block)); }
   bool is_charged(const Block& block) const override { return streamed(block).charged; }
 
+  // Results lie without gaps, so that one with all bytes of the block has all of it.
+  static bool is_written_whole(const Block& block, const Launch& launch) {
+    return std::any_of(launch.call.outputs.begin(), launch.call.outputs.end(), [&](const View& view) {
+      return view.data == block.data && view.elements() * bytes_of(view.dtype) == block.bytes;
+    });
+  }
   static void translate(View& view, const Launch& launch) {
     const auto at = reinterpret_cast<std::uintptr_t>(view.data);
     for (const auto& blocks : {launch.reads, launch.writes})

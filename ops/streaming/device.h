@@ -1,6 +1,6 @@
-// The streaming device: tensors that live in the host's memory or on a disk and are on the device that it wraps while kernels need
-// them, so that what does not fit there is worked on all the same (Ph.D. thesis of SCORCH, chapter 3). Values and gradients never
-// depend on where elements are; which copies are made follows from the sequence of uses alone.
+// The streaming device: tensors that live in the host's memory or on a disk and are on the device that it wraps while kernels
+// need them, so that what does not fit there is worked on all the same (Ph.D. thesis of SCORCH, chapter 3). Values and gradients
+// never depend on where elements are; which copies are made follows from the sequence of uses alone.
 #pragma once
 
 #include "ops/backing.h"
@@ -11,13 +11,23 @@
 
 namespace cairn::ops::streaming {
 
-// What has been moved, and why: counts of the ladder that a device climbs when it is full.
+// What has been moved, and why: the rungs of the ladder that a device climbs when it is full. X(name, meaning): of launches'
+// operands, of copies, and of bytes.
+#define CAIRN_STREAMING_COUNTS(X)                                                                                                \
+  X(hits, "operands that were on the device")                                                                                    \
+  X(misses, "operands that had to be brought there")                                                                             \
+  X(evictions, "copies that left the device and had one below")                                                                  \
+  X(write_backs, "copies that had none and were written back first")                                                             \
+  X(bytes_in, "bytes copied to the device")                                                                                      \
+  X(bytes_out, "bytes copied from it")                                                                                           \
+  X(to_disk, "copies that left the host's memory for the disk")                                                                  \
+  X(from_disk, "copies that came back from there")                                                                               \
+  X(bytes_to_disk, "their bytes")                                                                                                \
+  X(bytes_from_disk, "their bytes")
 struct Counts {
-  std::uint64_t hits = 0, misses = 0;         // operands that were on the device, or had to be brought
-  std::uint64_t evictions = 0, write_backs = 0; // of copies that had one below, or had not
-  std::uint64_t to_disk = 0, from_disk = 0;
-  std::int64_t bytes_in = 0, bytes_out = 0; // of the device
-  std::int64_t bytes_to_disk = 0, bytes_from_disk = 0;
+#define X(name, meaning) std::int64_t name = 0;
+  CAIRN_STREAMING_COUNTS(X)
+#undef X
 };
 
 class StreamingDevice : public Device {

@@ -9,12 +9,27 @@
 
 namespace cairn::ops::streaming {
 
-Residency::Residency(Ledger& ledger, Device& wrapped)
-    : ledger_(ledger), wrapped_(wrapped), backing_(*wrapped.backing()) {
+Residency::Residency(Ledger& ledger, Device& wrapped) : ledger_(ledger), wrapped_(wrapped), backing_(*wrapped.backing()) {
   backing_.set_evictor(this);
 }
 
 Residency::~Residency() { backing_.set_evictor(nullptr); }
+
+namespace {
+
+// Keeps a block from giving way to what is done for it.
+class Held {
+public:
+  explicit Held(StreamedBlock& block) : block_(block) { ++block_.pins; }
+  ~Held() { --block_.pins; }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+private:
+  StreamedBlock& block_;
+};
+
+} // namespace
 
 SpillFile* Residency::disk() {
   const Backing::Streaming& settings = backing_.streaming();
@@ -94,6 +109,7 @@ void Residency::bring_to_device(StreamedBlock& block) {
     return;
   }
   ++counts_.misses;
+  const Held held(block);
   if (!block.host_is_current) read_from_disk(block);
   if (block.on_device == nullptr) take_on_device(block);
   backing_.queue_copy(StreamKind::copy_in, *block.on_device, *block.on_host);
@@ -157,16 +173,9 @@ void Residency::write_back(StreamedBlock& block) {
 
 void Residency::take_on_host(StreamedBlock& block) {
   Order one{&block};
-  ++block.pins;
-  Block* there = nullptr;
-  try {
-    there = backing_.take_on_host(block.bytes);
-    while (there == nullptr && evict_one_from_host()) there = backing_.take_on_host(block.bytes);
-  } catch (...) {
-    --block.pins;
-    throw;
-  }
-  --block.pins;
+  const Held held(block);
+  Block* there = backing_.take_on_host(block.bytes);
+  while (there == nullptr && evict_one_from_host()) there = backing_.take_on_host(block.bytes);
   if (there == nullptr) refuse("the host's memory for what streams", block.bytes);
   block.on_host = there;
   block.at_host = one.begin();
@@ -220,15 +229,9 @@ void Residency::write_to_disk(StreamedBlock& block) {
 }
 
 void Residency::read_from_disk(StreamedBlock& block) {
+  const Held held(block);
   if (!block.charged) {
-    ++block.pins; // what makes way for it is not itself
-    try {
-      ledger_.charge(block.bytes, 0);
-    } catch (...) {
-      --block.pins;
-      throw;
-    }
-    --block.pins;
+    ledger_.charge(block.bytes, 0);
     block.charged = true;
   }
   if (block.on_host == nullptr) take_on_host(block);
@@ -251,9 +254,10 @@ void Residency::refuse(std::string_view memory, std::int64_t bytes) {
   std::int64_t pinned = 0;
   for (const StreamedBlock* const block : on_device_)
     if (block->pins != 0) pinned += block->bytes;
-  throw DeviceMemoryExceeded(fmt::format("streaming: {} has no room for {} bytes: {} of its {} bytes are in use, {} of them by what streams and is needed "
-                                         "at the same time",
-                                         memory, bytes, backing_.device_in_use(), backing_.device_budget(), pinned));
+  throw DeviceMemoryExceeded(fmt::format(
+      "streaming: {} has no room for {} bytes: {} of its {} bytes are in use, {} of them by what streams and is needed "
+      "at the same time",
+      memory, bytes, backing_.device_in_use(), backing_.device_budget(), pinned));
 }
 
 // --- elements from and for the host

@@ -1,7 +1,7 @@
-// Where the elements of streamed blocks are, and what moves them: brought to the device when a launch uses them, written back when
-// it is full, moved to a disk when the host is. The rungs of the ladder are tried in this order: memory that has been given back
-// and is reused by tickets, copies that have one below, copies that must be written back first, copies on the host that can go to
-// the disk; at last an error with what each memory holds.
+// Where the elements of streamed blocks are, and what moves them: brought to the device when a launch uses them, written back
+// when it is full, moved to a disk when the host is. The rungs of the ladder are tried in this order: memory that has been given
+// back and is reused by tickets, copies that have one below, copies that must be written back first, copies on the host that can
+// go to the disk; at last an error with what each memory holds.
 #pragma once
 
 #include "ops/backing.h"

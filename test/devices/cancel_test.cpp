@@ -63,8 +63,7 @@ TEST_CASE("waiting is cancelled, and what was waited for is done all the same") 
 
 TEST_CASE("nothing is written any more where somebody was to read and left") {
   Cancellable account;
-  EmulatedOptions slow;
-  slow.bytes_per_second = 100'000;
+  const EmulatedOptions slow = with_slow_copies(100'000);
   auto device = make_emulated_device(account, slow);
   const Part part = make(*device, 10'000);
   Gate gate;
@@ -103,8 +102,7 @@ TEST_CASE("waiting for a place in a queue is cancelled before anything is queued
 
 TEST_CASE("a device that goes stops what is queued") {
   Cancellable account;
-  EmulatedOptions slow;
-  slow.bytes_per_second = 1;
+  const EmulatedOptions slow = with_slow_copies(1);
   {
     auto device = make_emulated_device(account, slow);
     const Part part = make(*device, 10), other = make(*device, 10);

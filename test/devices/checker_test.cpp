@@ -6,9 +6,8 @@ using namespace devices_testing;
 namespace {
 
 std::unique_ptr<Device> forgetful(Ledger& ledger, std::int64_t bytes_per_second = 0) {
-  EmulatedOptions options;
+  EmulatedOptions options = bytes_per_second == 0 ? EmulatedOptions() : with_slow_copies(bytes_per_second);
   options.forget_ordering = true;
-  options.bytes_per_second = bytes_per_second;
   return make_emulated_device(ledger, options);
 }
 

@@ -141,8 +141,7 @@ TEST_CASE("wait waits for what writes the block and for nothing else") {
 
 TEST_CASE("copies take the time that the bandwidth gives them, work beside them does not wait") {
   Account account;
-  EmulatedOptions options;
-  options.bytes_per_second = 250'000;
+  const EmulatedOptions options = with_slow_copies(250'000);
   auto device = make_emulated_device(account, options);
   const Part big = make(*device, 6250), a = make(*device, 4), b = make(*device, 4); // 50,000 bytes: 0.2 s
   launch(*device, StreamKind::execute, kMix, {a}, a, 1);

@@ -25,6 +25,15 @@ struct Account : Ledger {
   void charge(std::int64_t b, std::int64_t /*beside*/) override { bytes += b; }
 };
 
+// Copies that take so many bytes a second, on the clock too.
+inline EmulatedOptions with_slow_copies(std::int64_t bytes_per_second) {
+  EmulatedOptions options;
+  options.rates.bytes_in = options.rates.bytes_out = static_cast<double>(bytes_per_second);
+  options.rates.latency = 0;
+  options.copies_take_their_time = true;
+  return options;
+}
+
 // Each number depends on those of all inputs at its place and on the number given, so that another order of work gives something
 // else.
 inline void mix(const KernelCall& call) {

@@ -124,6 +124,31 @@ cairn_status cairn_vm_memory(const cairn_vm* vm, cairn_memory* memory) {
   });
 }
 
+namespace {
+
+// Of the device that tensors stream to: what it did in virtual time, what it held, and what was moved.
+std::string device_json(const cairn::machine::TensorWorld& world) {
+  const cairn::ops::Backing& backing = *world.backing();
+  const cairn::ops::ModelledTime time = backing.modelled_time();
+  const cairn::ops::streaming::Counts& counts = world.streaming()->counts();
+  std::string text = fmt::format("{{\"memory_peak_bytes\":{},\"host_peak_bytes\":{}", backing.device_peak(), backing.host_peak());
+  const auto seconds = [&](std::string_view key, double s) {
+    text += fmt::format(",\"{}\":{}", key, cairn::text::format_flonum(s));
+  };
+  seconds("modelled_s", time.end);
+  seconds("execute_s", time.execute);
+  seconds("copy_in_s", time.copy_in);
+  seconds("copy_out_s", time.copy_out);
+  seconds("disk_s", time.disk);
+  seconds("stalled_s", time.stalled);
+#define X(name, meaning) text += fmt::format(",\"" #name "\":{}", counts.name);
+  CAIRN_STREAMING_COUNTS(X)
+#undef X
+  return text + "}";
+}
+
+} // namespace
+
 cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
   return guarded(nullptr, [&] {
     require(vm != nullptr && json != nullptr, "cairn_vm_statistics: an argument is NULL");
@@ -155,6 +180,8 @@ cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
     count("spilled_bytes", s.spilled_bytes);
     count("fetched_bytes", s.fetched_bytes);
     count("rss_peak_bytes", cairn::api::peak_resident_bytes());
+    if (vm->engine.tensor_world != nullptr && vm->engine.tensor_world->streaming() != nullptr)
+      put("device", device_json(*vm->engine.tensor_world));
     put("schedule", '"' + s.schedule + '"'); // letters, digits and signs that need no escape
 #ifndef NDEBUG
     count("live_objects_at_exit", s.live_objects_at_exit);

@@ -173,7 +173,8 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
     check_nan(engine, shown_name(*r.op), parts[i], ": reverse sweep");
     if (inputs[i].weak && !parts[i].weak) parts[i] = ops::weak_number(runtime.read_number(parts[i]), false);
     // The cotangent of what streams streams too, or those of all parameters would fill the device.
-    if (Device* const home = inputs[i].device(); home != nullptr && home->wrapped() != nullptr && home->wrapped() == parts[i].device())
+    if (Device* const home = inputs[i].device();
+        home != nullptr && home->wrapped() != nullptr && home->wrapped() == parts[i].device())
       parts[i] = runtime.moved_to(std::exchange(parts[i], {}), *home);
   }
   add_parts(engine, tape, r.operands, {parts.data(), n}, cotangents);

@@ -14,7 +14,9 @@ void Engine::make_tensor_world() {
 
 TensorWorld::TensorWorld(value::Heap& heap, ops::Meter& meter)
     : heap_(heap), meter_(meter), cpu_(ops::make_cpu_device(*this)), runtime(*cpu_) {
-  heap_.makes_way = [this](std::int64_t bytes) { return ahead.give_up() || cpu_->make_way(bytes) != 0 || (streaming_ != nullptr && streaming_->make_way(bytes) != 0); };
+  heap_.makes_way = [this](std::int64_t bytes) {
+    return ahead.give_up() || cpu_->make_way(bytes) != 0 || (streaming_ != nullptr && streaming_->make_way(bytes) != 0);
+  };
 }
 
 TensorWorld::~TensorWorld() { heap_.makes_way = nullptr; }

@@ -67,6 +67,7 @@ public:
   }
   // Null where there is none.
   const ops::streaming::StreamingDevice* streaming() const { return streaming_.get(); }
+  const ops::Backing* backing() const { return streaming_ == nullptr ? nullptr : accelerator_->backing(); }
 
 private:
   value::Heap& heap_;
