@@ -67,7 +67,11 @@ public:
 
   std::size_t size() const { return parts_.durations.size(); } // in launches: positions are [0, size())
   Picoseconds duration(std::size_t position) const { return parts_.durations[position]; }
-  Picoseconds duration() const { return duration_; } // of all launches
+  Picoseconds duration() const { return begins_.back(); } // of all launches
+  // When the launch at that position begins if none ever waits; behind the end, the plan once more.
+  Picoseconds begins(std::uint64_t position) const {
+    return size() == 0 ? 0 : position / size() * duration() + begins_[static_cast<std::size_t>(position % size())];
+  }
   // Each block at most once, in the order in which the launch named them first.
   std::span<const PlannedUse> uses(std::size_t position) const {
     return std::span(parts_.uses).subspan(parts_.first_use[position], parts_.first_use[position + 1] - parts_.first_use[position]);
@@ -126,7 +130,7 @@ private:
   std::vector<std::uint32_t> first_position_, positions_;
   std::vector<Use> uses_at_;
   std::vector<std::size_t> dropped_;
-  Picoseconds duration_ = 0;
+  std::vector<Picoseconds> begins_ = {0};
   std::uint64_t digest_ = 0;
 };
 

@@ -43,7 +43,7 @@ public:
     follows,  // the launch that the plan foretells
     diverges, // another one: from here on nothing is known
     lost,     // still off the plan
-    returns   // the plan is found again: this launch is at `position()`
+    returns   // the plan is found again, perhaps at once: this launch is at `position()`
   };
   // The next launch of the run. A block may be named several times.
   Step launch(std::span<const Access> accesses);
@@ -78,13 +78,14 @@ private:
   struct Owner {
     Name name = 0;
     bool bound = false;
+    bool gone = false; // a leaf that was dropped
     std::uint64_t stretch = 0;
   };
   std::uint64_t signature(std::span<const Access> accesses) const;
   std::uint64_t signature_at(std::size_t position) const;
   std::optional<std::size_t> find(std::uint64_t signature) const;
-  bool alike(std::size_t position) const;
   bool fits(std::size_t position) const;
+  Step turn(std::uint64_t signature, Step otherwise);
   void bind(std::size_t position);
   void merge(std::span<const Access> accesses);
 

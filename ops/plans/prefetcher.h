@@ -10,6 +10,7 @@
 #pragma once
 
 #include "ops/plans/follower.h"
+#include "ops/plans/link.h"
 #include "ops/plans/residents.h"
 
 #include <cstdint>
@@ -17,21 +18,6 @@
 #include <vector>
 
 namespace cairn::ops::plans {
-
-// Of a link between two memories.
-struct Link {
-  std::uint64_t bytes_in = std::uint64_t{16} << 30; // a second, into the memory
-  std::uint64_t bytes_out = std::uint64_t{16} << 30;
-  Picoseconds latency = 5'000'000; // of a copy, before its first byte
-
-  Picoseconds in(std::uint64_t bytes) const;
-  Picoseconds out(std::uint64_t bytes) const;
-};
-
-// When the streams of a device will have done what is queued, as modelled.
-struct Timeline {
-  Picoseconds execute = 0, copy_in = 0, copy_out = 0;
-};
 
 class Prefetcher {
 public:
@@ -58,7 +44,6 @@ private:
   const Follower& follower_;
   const Residents& residents_;
   const Link& link_;
-  std::uint64_t capacity_;
   Limits limits_;
 };
 

@@ -10,8 +10,10 @@
 #pragma once
 
 #include "ops/plans/follower.h"
+#include "ops/plans/link.h"
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -57,11 +59,11 @@ public:
   const std::set<std::pair<std::uint64_t, std::uint32_t>>& missing() const { return missing_; }
 
   struct Want {
-    std::uint64_t bytes = 0;               // that must become free
-    std::uint64_t needed_at = 0;           // what is needed at this position or before stays, on a plan; 0: whatever is not pinned may go
-    Picoseconds free_by = UINT64_MAX;      // what is used by queued work beyond that stays if there is anything else
-    Picoseconds (*write_back)(std::uint64_t bytes, const void* context) = nullptr; // how long it takes; null: not looked at
-    const void* context = nullptr;
+    std::uint64_t bytes = 0;                // that must become free
+    std::optional<std::uint64_t> needed_at = {}; // what the plan needs there or before stays; none: whatever is not pinned may go
+    // What queued work, or its own write-back over that link, would keep beyond this stays if there is anything else.
+    Picoseconds free_by = UINT64_MAX;
+    const Link* link = nullptr;
   };
   // Who should leave so that so many bytes become free; empty if that cannot be done.
   std::vector<Name> choose(const Want& want) const;
