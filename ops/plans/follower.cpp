@@ -189,6 +189,7 @@ NextUse Follower::next_use_of(std::uint32_t block) const {
   const std::uint64_t place = next_ % size;
   const auto next = std::ranges::lower_bound(positions, place);
   if (next != positions.end()) return at(static_cast<std::size_t>(next - positions.begin()), next_ - place);
+  if (plan_.dropped(block) <= size && plan_.dropped(block) >= place) return {next_ - place + plan_.dropped(block), false};
   const bool comes_again = ending_ == Ending::again && !is_born(plan_.blocks()[block].name) && plan_.dropped(block) > size && !positions.empty();
   return comes_again ? at(0, next_ - place + size) : never;
 }

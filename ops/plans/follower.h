@@ -23,7 +23,7 @@ namespace cairn::ops::plans {
 struct NextUse {
   static constexpr std::uint64_t kNever = UINT64_MAX, kUnknown = UINT64_MAX - 1;
   std::uint64_t position = kUnknown;
-  bool needs_elements = true; // then; else all of it will be overwritten
+  bool needs_elements = true; // then; else all of it will be overwritten, or it is dropped there
   bool known() const { return position != kUnknown; }
   bool never() const { return position == kNever; }
   bool operator==(const NextUse&) const = default;
