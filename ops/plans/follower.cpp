@@ -1,0 +1,217 @@
+// See follower.h.
+#include "ops/plans/follower.h"
+
+#include "ops/plans/hashing.h"
+
+#include <algorithm>
+
+namespace cairn::ops::plans {
+namespace {
+
+// What an access looks like without the names of what was made.
+void add(Digest& digest, Name name, std::uint64_t bytes, Use use) {
+  digest.add(is_born(name) ? kBorn : name);
+  digest.add(bytes << 2 | static_cast<std::uint64_t>(use));
+}
+
+std::uint64_t window_of(std::span<const std::uint64_t> signatures) {
+  Digest digest;
+  for (const std::uint64_t signature : signatures) digest.add(signature);
+  return digest.value();
+}
+
+using Index = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
+
+std::span<const std::pair<std::uint64_t, std::uint32_t>> like(const Index& index, std::uint64_t hash) {
+  const auto found = std::ranges::equal_range(index, hash, {}, &Index::value_type::first);
+  return {found.begin(), found.end()};
+}
+
+} // namespace
+
+Follower::Follower(const AccessPlan& plan, Ending ending) : plan_(plan), ending_(ending), owners_(plan.blocks().size()) {
+  const std::size_t size = plan.size();
+  signatures_.reserve(size);
+  by_signature_.reserve(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    signatures_.push_back(signature_at(i));
+    by_signature_.emplace_back(signatures_[i], static_cast<std::uint32_t>(i));
+    if (i + 1 >= kAlike)
+      by_window_.emplace_back(window_of(std::span(signatures_).subspan(i + 1 - kAlike, kAlike)), static_cast<std::uint32_t>(i));
+  }
+  std::ranges::sort(by_signature_);
+  std::ranges::sort(by_window_);
+}
+
+std::uint64_t Follower::signature_at(std::size_t position) const {
+  Digest digest;
+  for (const PlannedUse& use : plan_.uses(position)) {
+    const PlannedBlock& block = plan_.blocks()[use.block];
+    add(digest, block.name, block.bytes, use.use);
+  }
+  return digest.value();
+}
+
+std::uint64_t Follower::signature(std::span<const Access> accesses) const {
+  Digest digest;
+  for (const Access& access : accesses) add(digest, access.name, access.bytes, access.use);
+  return digest.value();
+}
+
+// As plans have them: each block once.
+void Follower::merge(std::span<const Access> accesses) {
+  merged_.clear();
+  for (const Access& access : accesses) {
+    const auto before = std::ranges::find(merged_, access.name, &Access::name);
+    if (before == merged_.end()) merged_.push_back(access);
+    else before->use = both(before->use, access.use);
+  }
+}
+
+// Whether the launch that came last can be the one at that position, which looks like it.
+bool Follower::fits(std::size_t position) const {
+  const auto uses = plan_.uses(position);
+  if (uses.size() != merged_.size()) return false;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    const PlannedBlock& block = plan_.blocks()[uses[i].block];
+    const Access& access = merged_[i];
+    if (access.bytes != block.bytes || access.use != uses[i].use || is_born(access.name) != is_born(block.name)) return false;
+    if (!is_born(access.name)) {
+      if (access.name != block.name) return false;
+      continue;
+    }
+    // What was seen in this stretch of the plan stays what it is; what was seen before may have been mistaken for something else.
+    const auto bound = bindings_.find(access.name);
+    if (bound != bindings_.end() && bound->second.block != uses[i].block && bound->second.stretch == stretch_) return false;
+    const Owner& owner = owners_[uses[i].block];
+    if (owner.bound && owner.name != access.name && owner.stretch == stretch_) return false;
+  }
+  return true;
+}
+
+void Follower::bind(std::size_t position) {
+  const auto uses = plan_.uses(position);
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    const Name name = merged_[i].name;
+    const std::uint32_t block = uses[i].block;
+    if (!is_born(name)) {
+      owners_[block].gone = false;
+      continue;
+    }
+    if (const auto old = bindings_.find(name); old != bindings_.end() && old->second.block != block) owners_[old->second.block].bound = false;
+    Owner& owner = owners_[block];
+    if (owner.bound && owner.name != name) bindings_.erase(owner.name);
+    bindings_[name] = {block, stretch_};
+    owner = {name, true, false, stretch_};
+  }
+}
+
+// The next place behind the one where the plan was left that looks like the last launches, else the first one.
+std::optional<std::size_t> Follower::find(std::uint64_t signature) const {
+  auto places = like(by_signature_, signature);
+  if (places.size() != 1) {
+    if (seen_count_ < kAlike) return std::nullopt;
+    places = like(by_window_, window_of(seen_));
+  }
+  const std::size_t left = plan_.size() == 0 ? 0 : static_cast<std::size_t>(next_ % plan_.size());
+  const auto behind = std::ranges::lower_bound(places, left, {}, [](const auto& place) { return place.second; });
+  for (const auto part : {std::span(behind, places.end()), std::span(places.begin(), behind)})
+    for (const auto& place : part)
+      if (fits(place.second)) return place.second;
+  return std::nullopt;
+}
+
+Follower::Step Follower::launch(std::span<const Access> accesses) {
+  merge(accesses);
+  const std::uint64_t own = signature(merged_);
+  std::shift_left(seen_.begin(), seen_.end(), 1);
+  seen_.back() = own;
+  seen_count_ = std::min(seen_count_ + 1, kAlike);
+
+  const std::uint64_t size = plan_.size();
+  if (on_plan_) {
+    // What was made in the call is gone where the next one begins.
+    if (size != 0 && next_ != 0 && next_ % size == 0 && ending_ == Ending::again) ++stretch_;
+    const bool is_there = size != 0 && (next_ < size || ending_ == Ending::again);
+    const auto place = is_there ? static_cast<std::size_t>(next_ % size) : 0;
+    if (is_there && signatures_[place] == own && fits(place)) {
+      bind(place);
+      position_ = next_++;
+      ++followed_;
+      return Step::follows;
+    }
+    on_plan_ = false;
+    ++divergences_;
+    ++stretch_;
+    seen_count_ = 1;
+    return turn(own, Step::diverges);
+  }
+  return turn(own, Step::lost);
+}
+
+// Off the plan: back to it where that can be. (A launch that was left out is seen at once where the one behind it is like no
+// other.)
+Follower::Step Follower::turn(std::uint64_t signature, Step otherwise) {
+  const std::optional<std::size_t> place = find(signature);
+  if (!place) {
+    ++strayed_;
+    return otherwise;
+  }
+  const std::uint64_t size = plan_.size(), left = next_ % size;
+  position_ = next_ - left + *place;
+  if (ending_ == Ending::once) position_ = *place;
+  else if (*place < left) position_ += size;
+  next_ = position_ + 1;
+  bind(*place);
+  on_plan_ = true;
+  ++followed_;
+  return Step::returns;
+}
+
+void Follower::dropped(Name name) {
+  if (!is_born(name)) {
+    if (const auto block = plan_.find(name)) owners_[*block].gone = true;
+    return;
+  }
+  const auto bound = bindings_.find(name);
+  if (bound == bindings_.end()) return;
+  owners_[bound->second.block].bound = false;
+  bindings_.erase(bound);
+}
+
+NextUse Follower::next_use_of(std::uint32_t block) const {
+  if (!on_plan_) return {};
+  const auto positions = plan_.positions(block);
+  const std::uint64_t size = plan_.size();
+  const auto at = [&](std::size_t use, std::uint64_t from) { return NextUse{from + positions[use], needs_elements(plan_.uses_of(block)[use])}; };
+  constexpr NextUse never{NextUse::kNever, false};
+  if (owners_[block].gone || (ending_ == Ending::once && next_ >= size)) return never;
+  const std::uint64_t place = next_ % size;
+  const auto next = std::ranges::lower_bound(positions, place);
+  if (next != positions.end()) return at(static_cast<std::size_t>(next - positions.begin()), next_ - place);
+  if (plan_.dropped(block) <= size && plan_.dropped(block) >= place) return {next_ - place + plan_.dropped(block), false};
+  const bool comes_again = ending_ == Ending::again && !is_born(plan_.blocks()[block].name) && plan_.dropped(block) > size && !positions.empty();
+  return comes_again ? at(0, next_ - place + size) : never;
+}
+
+NextUse Follower::next_use(Name name) const {
+  if (!on_plan_) return {};
+  const auto block = planned(name);
+  return block ? next_use_of(*block) : NextUse{NextUse::kNever, false};
+}
+
+std::optional<std::uint32_t> Follower::planned(Name name) const {
+  if (!is_born(name)) return plan_.find(name);
+  const auto bound = bindings_.find(name);
+  if (bound == bindings_.end()) return std::nullopt;
+  return bound->second.block;
+}
+
+std::optional<Name> Follower::name_of(std::uint32_t block) const {
+  const Name name = plan_.blocks()[block].name;
+  if (!is_born(name)) return owners_[block].gone ? std::nullopt : std::optional(name);
+  if (!owners_[block].bound) return std::nullopt;
+  return owners_[block].name;
+}
+
+} // namespace cairn::ops::plans

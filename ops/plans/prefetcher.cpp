@@ -1,0 +1,50 @@
+// See prefetcher.h.
+#include "ops/plans/prefetcher.h"
+
+#include <algorithm>
+
+namespace cairn::ops::plans {
+
+Prefetcher::Prefetcher(const Follower& follower, const Residents& residents, const Link& link, std::uint64_t capacity, const Limits& limits)
+    : follower_(follower), residents_(residents), link_(link), limits_(limits) {
+  if (limits_.window_bytes == 0) limits_.window_bytes = capacity / 2;
+}
+
+std::optional<Prefetcher::Fetch> Prefetcher::next(std::uint64_t free, const Timeline& now) const {
+  const auto& missing = residents_.missing();
+  if (!follower_.on_plan() || missing.empty()) return std::nullopt;
+  const AccessPlan& plan = follower_.plan();
+  const std::uint64_t following = follower_.position() + 1;
+  const Picoseconds begun = plan.begins(following);
+  // When launches begin that come later, if none of them has to wait.
+  const auto begins = [&](std::uint64_t position) { return now.execute + (plan.begins(position) - begun); };
+  // The next time that this is asked.
+  const Picoseconds later = begins(following + 1);
+  if (now.copy_in >= later) return std::nullopt;
+
+  bool must = false;
+  Picoseconds copied = later;
+  std::uint64_t bytes = 0;
+  for (const auto& [position, block] : missing) {
+    const std::uint64_t own = plan.blocks()[block].bytes;
+    if (position - following >= limits_.window_launches || (bytes != 0 && bytes + own > limits_.window_bytes)) break;
+    bytes += own;
+    copied += link_.in(own);
+    if (copied <= begins(position)) continue;
+    must = true;
+    break;
+  }
+  if (!must) return std::nullopt;
+
+  const auto [position, block] = *missing.begin();
+  const std::optional<Name> name = follower_.name_of(block);
+  if (!name) return std::nullopt;
+  Fetch fetch{*name, plan.blocks()[block].bytes, position, {}};
+  if (fetch.bytes <= free) return fetch;
+  const Picoseconds begin = begins(position), takes = link_.in(fetch.bytes);
+  fetch.evicted = residents_.choose({fetch.bytes - free, position, std::max(now.copy_in, begin > takes ? begin - takes : 0), &link_});
+  if (fetch.evicted.empty()) return std::nullopt;
+  return fetch;
+}
+
+} // namespace cairn::ops::plans

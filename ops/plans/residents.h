@@ -1,0 +1,95 @@
+// What is in one memory, in the order in which it should leave it.
+//
+// Along a plan: what is needed last goes first, which is the best there is for blocks of one size without write-backs (Belady).
+// Otherwise a byte is worth what it will cost to have it back, for as long as it must be kept until then. To bring a block back
+// costs its bytes once if its elements are needed, and once more if it must be written back before it goes; so the time until the
+// next use is divided by 0, 1 or 2, and the largest goes first. The number of bytes cancels out, but what is chosen to make room
+// is looked at again from its end: what the others make superfluous stays.
+//
+// Without a plan, or where the run has left it: the least recently used goes first, but what has a copy below before what has none.
+#pragma once
+
+#include "ops/plans/follower.h"
+#include "ops/plans/link.h"
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+namespace cairn::ops::plans {
+
+class Residents {
+public:
+  struct Resident {
+    std::uint64_t bytes = 0;
+    bool dirty = false;       // it has no copy below
+    unsigned pins = 0;        // launches that are put together, or a copy: it must stay
+    NextUse next;             // as it was known when it was used last
+    std::uint64_t used = 0;   // the count of launches then
+    Picoseconds free_at = 0;  // modelled: when nothing that is queued uses it any more
+  };
+
+  // Null: there is no plan. The follower outlives it.
+  explicit Residents(const Follower* follower);
+
+  // The block gets a copy in this memory, or is used there again: call it when a launch has been queued, and what comes by
+  // prefetch as well. `free_at`: when that use or copy ends.
+  void put(Name name, std::uint64_t bytes, bool dirty, Picoseconds free_at = 0);
+  // It was written back: there is a copy below now.
+  void cleaned(Name name, Picoseconds free_at = 0);
+  // The copy has gone, the block has not.
+  void remove(Name name);
+  // The block does not exist any more, wherever it was. (To be told to the follower, too, and to it behind this.)
+  void dropped(Name name);
+  void pin(Name name);
+  void unpin(Name name);
+  // The run has left the plan or found it again: what is known of next uses has changed. (The plan's ordinary course changes
+  // nothing: a block's next use stays the same until it is used.)
+  void replan();
+  // A launch has been queued.
+  void tick() { ++now_; }
+
+  const Resident* find(Name name) const;
+  std::uint64_t bytes() const { return bytes_; }
+  std::size_t size() const { return residents_.size(); }
+  // Blocks of the plan that exist, are not here, and will be needed with their elements: (position, block), the soonest first.
+  // Empty off the plan.
+  const std::set<std::pair<std::uint64_t, std::uint32_t>>& missing() const { return missing_; }
+
+  struct Want {
+    std::uint64_t bytes = 0;                // that must become free
+    std::optional<std::uint64_t> needed_at = {}; // what the plan needs there or before stays; none: whatever is not pinned may go
+    // What queued work, or its own write-back over that link, would keep beyond this stays if there is anything else.
+    Picoseconds free_by = UINT64_MAX;
+    const Link* link = nullptr;
+  };
+  // Who should leave so that so many bytes become free; empty if that cannot be done.
+  std::vector<Name> choose(const Want& want) const;
+
+private:
+  // The sets of those that cost nothing, one or two copies to have back; those without a known next use: clean and dirty.
+  enum Class : std::uint8_t { kFree, kOnce, kTwice, kOldClean, kOldDirty, kClasses };
+  struct Key {
+    std::uint64_t order = 0; // the smallest goes first
+    Name name = 0;
+    auto operator<=>(const Key&) const = default;
+  };
+  static Class class_of(const Resident& resident);
+  static Key key_of(Name name, const Resident& resident);
+  void insert(Name name, const Resident& resident);
+  void erase(Name name, const Resident& resident);
+
+  void add_missing(std::uint32_t block);
+  void remove_missing(std::uint32_t block);
+
+  const Follower* follower_;
+  std::unordered_map<Name, Resident> residents_;
+  std::set<std::pair<std::uint64_t, std::uint32_t>> missing_;
+  std::vector<std::uint64_t> missing_at_; // by block of the plan; kNever: it is not missing
+  std::set<Key> orders_[kClasses];
+  std::uint64_t bytes_ = 0, now_ = 0;
+};
+
+} // namespace cairn::ops::plans

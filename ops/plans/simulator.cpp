@@ -1,0 +1,217 @@
+// See simulator.h. What streams by blocks; unified.cpp has the pages.
+#include "ops/plans/simulator.h"
+
+#include "ops/plans/residents.h"
+#include "ops/plans/unified.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace cairn::ops::plans {
+namespace {
+
+// Bytes that are free, and from when: those that were used by work that ends first are taken first.
+class Room {
+public:
+  explicit Room(std::uint64_t bytes) : bytes_(bytes) { free_[0] = bytes; }
+  std::uint64_t bytes() const { return bytes_; }
+  void give(std::uint64_t bytes, Picoseconds at) {
+    if (bytes != 0) free_[at] += bytes;
+    bytes_ += bytes;
+  }
+  // When they are all free.
+  Picoseconds take(std::uint64_t bytes) {
+    Picoseconds at = 0;
+    bytes_ -= bytes;
+    while (bytes != 0) {
+      const auto first = free_.begin();
+      const std::uint64_t part = std::min(bytes, first->second);
+      at = first->first;
+      bytes -= part;
+      if ((first->second -= part) == 0) free_.erase(first);
+    }
+    return at;
+  }
+
+private:
+  std::map<Picoseconds, std::uint64_t> free_;
+  std::uint64_t bytes_;
+};
+
+class Blocks {
+public:
+  Blocks(const AccessPlan& run, const AccessPlan& plan, Policy policy, const Memory& memory, Ending ending,
+         const std::function<void(const Move&)>& each)
+      : run_(run), policy_(policy), memory_(memory), each_(each), follower_(plan, ending),
+        residents_(is_planned() ? &follower_ : nullptr), prefetcher_(follower_, residents_, memory_.link, memory.capacity),
+        room_(memory.capacity), below_(run.blocks().size()), pinned_(run.blocks().size()) {
+    for (std::size_t i = 0; i < below_.size(); ++i) below_[i].current = !is_born(run.blocks()[i].name);
+  }
+
+  Simulated simulate() {
+    for (at_ = 0; at_ < run_.size() && result_.failed.empty(); ++at_) {
+      change();
+      launch();
+    }
+    result_.makespan = now_.execute;
+    result_.stalled = now_.stalled;
+    result_.divergences = is_planned() ? follower_.divergences() : 0;
+    return std::move(result_);
+  }
+
+private:
+  // The copy in the memory below.
+  struct Below {
+    bool current = false;
+    Picoseconds ready = 0; // when it has been written
+  };
+
+  bool is_planned() const { return policy_ == Policy::planned || policy_ == Policy::planned_on_demand; }
+  Name name(std::uint32_t block) const { return run_.blocks()[block].name; }
+  std::uint64_t bytes(std::uint32_t block) const { return run_.blocks()[block].bytes; }
+  void note(Move::Kind kind, std::uint32_t block) const {
+    if (each_) each_({kind, block, at_});
+  }
+
+  void change() {
+    for (const Change& change : run_.changes(at_)) {
+      if (change.made) {
+        // By the host, if the first who uses it reads it.
+        const auto uses = run_.uses_of(change.block);
+        below_[change.block].current = !uses.empty() && needs_elements(uses.front());
+        continue;
+      }
+      note(Move::Kind::drop, change.block);
+      if (const Residents::Resident* const there = residents_.find(name(change.block))) room_.give(there->bytes, there->free_at);
+      residents_.dropped(name(change.block));
+      follower_.dropped(name(change.block));
+    }
+  }
+
+  void evict(Name victim) {
+    const std::uint32_t block = *run_.find(victim);
+    const Residents::Resident there = *residents_.find(victim);
+    Picoseconds free = there.free_at;
+    if (there.dirty) {
+      note(Move::Kind::write_back, block);
+      free = now_.out(memory_.link, there.bytes, free);
+      below_[block] = {true, free};
+      ++result_.write_backs;
+      result_.bytes_out += there.bytes;
+    }
+    note(Move::Kind::evict, block);
+    ++result_.evictions;
+    room_.give(there.bytes, free);
+    residents_.remove(victim);
+  }
+
+  // Into room that is there.
+  void bring(std::uint32_t block, bool with_elements, Picoseconds ready) {
+    ready = std::max(ready, room_.take(bytes(block)));
+    note(with_elements ? Move::Kind::fetch : Move::Kind::take, block);
+    if (with_elements) {
+      ready = now_.in(memory_.link, bytes(block), std::max(ready, below_[block].ready));
+      ++result_.fetches;
+      result_.bytes_in += bytes(block);
+    }
+    residents_.put(name(block), bytes(block), false, ready);
+    result_.peak = std::max(result_.peak, residents_.bytes());
+  }
+
+  bool make_room(std::uint64_t bytes) {
+    if (bytes <= room_.bytes()) return true;
+    for (const Name victim : residents_.choose({bytes - room_.bytes()})) evict(victim);
+    return bytes <= room_.bytes();
+  }
+
+  void launch() {
+    const auto uses = run_.uses(at_);
+    accesses_.clear();
+    for (const PlannedUse& use : uses) accesses_.push_back({name(use.block), bytes(use.block), use.use});
+    if (is_planned()) {
+      const Follower::Step step = follower_.launch(accesses_);
+      if (step == Follower::Step::diverges || step == Follower::Step::returns) residents_.replan();
+    }
+    for (const PlannedUse& use : uses)
+      if (residents_.find(name(use.block)) != nullptr) pin(use.block);
+    for (const PlannedUse& use : uses) {
+      if (pinned_[use.block]) continue;
+      if (!make_room(bytes(use.block))) {
+        result_.failed = fmt::format("launch {} finds no room for {} bytes", at_, bytes(use.block));
+        return;
+      }
+      const bool elements = needs_elements(use.use) && below_[use.block].current;
+      bring(use.block, elements, policy_ == Policy::demand ? now_.execute : 0);
+      pin(use.block);
+    }
+    Picoseconds ready = 0;
+    for (const PlannedUse& use : uses) ready = std::max(ready, residents_.find(name(use.block))->free_at);
+    const Picoseconds end = now_.launch(run_.duration(at_), ready);
+    for (const PlannedUse& use : uses) {
+      note(Move::Kind::launch, use.block);
+      const bool dirty = writes(use.use) || residents_.find(name(use.block))->dirty;
+      residents_.put(name(use.block), bytes(use.block), dirty, end);
+      if (writes(use.use)) below_[use.block].current = false;
+      residents_.unpin(name(use.block));
+      pinned_[use.block] = false;
+    }
+    residents_.tick();
+    if (policy_ == Policy::planned) fetch_ahead();
+  }
+
+  void pin(std::uint32_t block) {
+    residents_.pin(name(block));
+    pinned_[block] = true;
+  }
+
+  void fetch_ahead() {
+    while (const auto fetch = prefetcher_.next(room_.bytes(), now_)) {
+      const auto block = run_.find(fetch->name);
+      if (!block || !below_[*block].current) return; // the plan is of another run
+      for (const Name victim : fetch->evicted) evict(victim);
+      bring(*block, true, 0);
+      ++result_.ahead;
+    }
+  }
+
+  const AccessPlan& run_;
+  Policy policy_;
+  const Memory& memory_;
+  const std::function<void(const Move&)>& each_;
+  Follower follower_;
+  Residents residents_;
+  Prefetcher prefetcher_;
+  Room room_;
+  Timeline now_;
+  std::vector<Below> below_; // by block of the run
+  std::vector<bool> pinned_;
+  std::vector<Access> accesses_;
+  std::size_t at_ = 0;
+  Simulated result_;
+};
+
+} // namespace
+
+std::string_view name_of(Policy policy) {
+  switch (policy) {
+  case Policy::planned: return "planned";
+  case Policy::planned_on_demand: return "planned on demand";
+  case Policy::demand: return "demand";
+  case Policy::queued_demand: return "queued demand";
+  case Policy::unified: return "unified";
+  case Policy::unified_prefetched: return "unified, prefetched";
+  default: return "unified, planned";
+  }
+}
+
+Simulated simulate(const AccessPlan& run, const AccessPlan* plan, Policy policy, const Memory& memory, Ending ending,
+                   const std::function<void(const Move&)>& each) {
+  if (policy >= Policy::unified) return simulate_unified(run, plan == nullptr ? run : *plan, policy, memory);
+  return Blocks(run, plan == nullptr ? run : *plan, policy, memory, ending, each).simulate();
+}
+
+} // namespace cairn::ops::plans

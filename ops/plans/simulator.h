@@ -1,0 +1,57 @@
+// One memory of a device and its three streams in virtual time: what a run of recorded launches would take, and what it would move,
+// under several ways to decide what is in the memory. With the same decisions a device comes to the same numbers.
+#pragma once
+
+#include "ops/plans/access_plan.h"
+#include "ops/plans/follower.h"
+#include "ops/plans/link.h"
+#include "ops/plans/prefetcher.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace cairn::ops::plans {
+
+enum class Policy : std::uint8_t {
+  planned,            // by a plan: brought ahead, and evicted by next use
+  planned_on_demand,  // by a plan, but nothing is brought ahead: a copy is queued when its launch is
+  demand,             // least recently used; a launch's copies begin when the launch before has ended
+  queued_demand,      // the same, but copies are queued with their launch, and may run beside the launches before it
+  unified,            // pages of 64 KiB, each fetched when a kernel stops at it; what leaves is always copied back
+  unified_prefetched, // the same, but a launch's operands are asked for as a whole in front of it
+  unified_planned     // the same, and a thread asks for all blocks of the plan in order, as fast as they come
+};
+std::string_view name_of(Policy policy);
+
+struct Memory {
+  std::uint64_t capacity = 0; // bytes
+  Link link;
+  Picoseconds fault = 10'000'000; // until a kernel that stops at a page goes on, beside its copy
+};
+
+struct Simulated {
+  Picoseconds makespan = 0, stalled = 0; // stalled: no launch was running
+  std::uint64_t bytes_in = 0, bytes_out = 0;
+  std::uint64_t fetches = 0, ahead = 0; // copies in, and those of them that were not waited for to be asked for
+  std::uint64_t evictions = 0, write_backs = 0;
+  std::uint64_t faults = 0, divergences = 0;
+  std::uint64_t peak = 0; // bytes in the memory
+  std::string failed;     // why it cannot be done; empty: it was
+};
+
+// What was done, for whoever wants to judge it.
+struct Move {
+  enum class Kind : std::uint8_t { fetch, take, write_back, evict, launch, drop };
+  Kind kind = Kind::launch;
+  std::uint32_t block = 0; // of the run
+  std::size_t launch = 0;
+};
+
+// Leaves are below at the start, and the memory is empty. Null for the plan: the run itself, which foretells itself; plans are not
+// looked at where the policy has none.
+Simulated simulate(const AccessPlan& run, const AccessPlan* plan, Policy policy, const Memory& memory, Ending ending = Ending::once,
+                   const std::function<void(const Move&)>& each = {});
+
+} // namespace cairn::ops::plans

@@ -1,0 +1,10 @@
+// What CUDA's unified memory makes of a run, as modelled: pages that belong to one side and migrate.
+#pragma once
+
+#include "ops/plans/simulator.h"
+
+namespace cairn::ops::plans {
+
+Simulated simulate_unified(const AccessPlan& run, const AccessPlan& plan, Policy policy, const Memory& memory);
+
+} // namespace cairn::ops::plans
