@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ops/device.h"
+#include "ops/plans/link.h"
 
 #include <cstdint>
 #include <string>
@@ -52,6 +53,10 @@ public:
   virtual void note_disk(std::int64_t bytes) = 0;
 
   virtual ModelledTime modelled_time() const = 0;
+  // For plans: what a launch is modelled to take, in picoseconds, how long copies take, and when each stream will be done.
+  virtual std::uint64_t modelled(const Cost& cost) const = 0;
+  virtual plans::Link link() const = 0;
+  virtual plans::Timeline timeline() const = 0;
 
   virtual std::int64_t device_budget() const = 0; // bytes; 0: none
   virtual std::int64_t device_in_use() const = 0;

@@ -220,6 +220,15 @@ public:
             seconds(disk_busy_),
             seconds(time_.stalled())};
   }
+  std::uint64_t modelled(const Cost& cost) const override { return options_.rates.of_kernel(cost); }
+  plans::Link link() const override {
+    const Rates& rates = options_.rates;
+    return {static_cast<std::uint64_t>(rates.bytes_in), static_cast<std::uint64_t>(rates.bytes_out),
+            static_cast<Picoseconds>(rates.latency * 1e12)};
+  }
+  plans::Timeline timeline() const override {
+    return {time_.end_of(StreamKind::execute), time_.end_of(StreamKind::copy_in), time_.end_of(StreamKind::copy_out), 0};
+  }
   std::int64_t device_budget() const override { return options_.memory_bytes; }
   std::int64_t device_in_use() const override { return in_use_; }
   std::int64_t host_budget() const override { return options_.host_bytes; }

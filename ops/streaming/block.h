@@ -11,7 +11,8 @@
 namespace cairn::ops::streaming {
 
 struct StreamedBlock;
-using Order = std::list<StreamedBlock*>; // the least recently used first
+using Order = std::list<StreamedBlock*>;
+inline constexpr std::uint64_t kNoLeaf = UINT64_MAX;
 
 struct StreamedBlock : Block {
   Block* on_device = nullptr; // of the wrapped device
@@ -19,10 +20,12 @@ struct StreamedBlock : Block {
   std::unique_ptr<SpillFile::Copy> on_disk;
   // A copy that is there may still have to be filled, or may be stale: then it is not current. What is on disk always is.
   bool device_is_current = false, host_is_current = false;
-  bool charged = true;       // to the machine's account: all but what is on disk alone
-  unsigned pins = 0;         // by launches that are being put together: it stays on the device
-  Order::iterator at_device; // its place among those that have a copy on the device
-  Order::iterator at_host;   // and on the host
+  std::uint64_t number = 0;     // in the order in which blocks were taken
+  std::uint64_t leaf = kNoLeaf; // its place among the leaves of the call that is going on
+  bool charged = true;          // to the machine's account: all but what is on disk alone
+  unsigned pins = 0;            // it stays where it is while something is done with it
+  Order::iterator at_device;    // its place among those that have a copy on the device, the least recently used first
+  Order::iterator at_host;      // and on the host, in the order in which they came there
 
   bool written() const { return device_is_current || host_is_current || on_disk != nullptr; }
   bool has_copy_below() const { return host_is_current || on_disk != nullptr; }

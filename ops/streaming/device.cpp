@@ -25,8 +25,46 @@ public:
   const Counts& counts() const override { return residency_.counts(); }
 
   void launch(StreamKind stream, const Launch& launch) override {
-    Residency::Pins pins(residency_);
     const auto is_ours = [](const Block* block) { return Residency::is_name(block->data); };
+    accesses_.clear();
+    for (const Block* const block : launch.reads)
+      if (is_ours(block)) note(*block, plans::Use::read);
+    for (const Block* const block : launch.writes)
+      if (is_ours(block)) note(*block, is_written_whole(*block, launch) ? plans::Use::write_whole : plans::Use::write_part);
+    residency_.begin_launch(accesses_, launch.cost);
+    queue(stream, launch, is_ours);
+    for (Block* const block : launch.writes)
+      if (is_ours(block)) residency_.written_on_device(streamed(*block));
+    residency_.end_launch(accesses_);
+  }
+
+  void begin_call(std::uint64_t code, std::span<Storage* const> leaves) override {
+    std::vector<StreamedBlock*> blocks;
+    for (Storage* const leaf : leaves)
+      if (leaf->device == this) blocks.push_back(&streamed(leaf->block()));
+    residency_.begin_call(code, blocks);
+  }
+
+  void copy_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) override {
+    if (bytes != 0) residency_.copy_in(streamed(to), offset, from, bytes);
+  }
+  void copy_out(const Block& from, std::int64_t offset, void* to, std::int64_t bytes) override {
+    if (bytes != 0) residency_.copy_out(streamed(const_cast<Block&>(from)), offset, to, bytes); // reading may bring it nearer
+  }
+  void wait(const Block& block) override {
+    if (Block* const there = streamed(block).on_device) wrapped_.wait(*there);
+  }
+  void wait_for_all() override { wrapped_.wait_for_all(); }
+  std::int64_t make_way(std::int64_t bytes) override { return residency_.free_on_host(bytes); }
+
+private:
+  void note(const Block& block, plans::Use use) {
+    const StreamedBlock& known = streamed(block);
+    accesses_.push_back({Residency::name_of(known), static_cast<std::uint64_t>(known.bytes), use});
+  }
+  // Brings what is used, and gives the launch to the wrapped device with the addresses there.
+  template <class IsOurs> void queue(StreamKind stream, const Launch& launch, IsOurs&& is_ours) {
+    Residency::Pins pins(residency_);
     std::vector<Block*> reads, writes;
     reads.reserve(launch.reads.size());
     writes.reserve(launch.writes.size());
@@ -48,23 +86,7 @@ public:
     };
     const std::vector<View> inputs = translated(launch.call.inputs), outputs = translated(launch.call.outputs);
     wrapped_.launch(stream, Launch{launch.op, {inputs, outputs, launch.call.attributes}, reads, writes, launch.cost});
-    for (Block* const block : launch.writes)
-      if (is_ours(block)) residency_.written_on_device(streamed(*block));
   }
-
-  void copy_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) override {
-    if (bytes != 0) residency_.copy_in(streamed(to), offset, from, bytes);
-  }
-  void copy_out(const Block& from, std::int64_t offset, void* to, std::int64_t bytes) override {
-    if (bytes != 0) residency_.copy_out(streamed(const_cast<Block&>(from)), offset, to, bytes); // reading may bring it nearer
-  }
-  void wait(const Block& block) override {
-    if (Block* const there = streamed(block).on_device) wrapped_.wait(*there);
-  }
-  void wait_for_all() override { wrapped_.wait_for_all(); }
-  std::int64_t make_way(std::int64_t bytes) override { return residency_.free_on_host(bytes); }
-
-private:
   Block* take_block(std::int64_t bytes) override { return residency_.take(bytes); }
   Block* take_over_block(Block* block) override { return residency_.take_over(block); }
   void give_back_block(Block* block) override { residency_.give_back(&streamed(*block)); }
@@ -89,6 +111,7 @@ private:
 
   Device& wrapped_;
   Residency residency_;
+  std::vector<plans::Access> accesses_; // of the launch that is being put together
 };
 
 } // namespace

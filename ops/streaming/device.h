@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace cairn::ops::streaming {
 
@@ -18,6 +19,10 @@ namespace cairn::ops::streaming {
   X(misses, "operands that had to be brought there")                                                                             \
   X(evictions, "copies that left the device and had one below")                                                                  \
   X(write_backs, "copies that had none and were written back first")                                                             \
+  X(prefetches, "copies that came before they were asked for")                                                                   \
+  X(followed, "launches that a plan foretold")                                                                                   \
+  X(strayed, "launches that were others than their plan foretold")                                                               \
+  X(divergences, "times that a run left its plan")                                                                               \
   X(bytes_in, "bytes copied to the device")                                                                                      \
   X(bytes_out, "bytes copied from it")                                                                                           \
   X(to_disk, "copies that left the host's memory for the disk")                                                                  \
@@ -34,6 +39,9 @@ class StreamingDevice : public Device {
 public:
   using Device::Device;
   virtual const Counts& counts() const = 0;
+  // A call begins that may be made again, with these storages as its leaves; it lasts until the next one. `code` says which: from
+  // the second one on with that code, what the first did is the plan along which elements come and go.
+  virtual void begin_call(std::uint64_t code, std::span<Storage* const> leaves) = 0;
 };
 
 // Wraps a device that can be wrapped, which outlives it.

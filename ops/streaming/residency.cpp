@@ -9,7 +9,8 @@
 
 namespace cairn::ops::streaming {
 
-Residency::Residency(Ledger& ledger, Device& wrapped) : ledger_(ledger), wrapped_(wrapped), backing_(*wrapped.backing()) {
+Residency::Residency(Ledger& ledger, Device& wrapped)
+    : ledger_(ledger), wrapped_(wrapped), backing_(*wrapped.backing()), residents_(std::make_unique<plans::Residents>(nullptr)) {
   backing_.set_evictor(this);
 }
 
@@ -41,6 +42,9 @@ SpillFile* Residency::disk() {
 StreamedBlock* Residency::take(std::int64_t bytes) {
   auto block = std::make_unique<StreamedBlock>();
   block->bytes = bytes;
+  block->number = next_number_++;
+  by_name_.emplace(name_of(*block), block.get());
+  course_.made(name_of(*block), bytes);
   block->data = reinterpret_cast<void*>(next_name_);
   next_name_ += static_cast<std::uintptr_t>((bytes + 2 * kAlignment - 1) / kAlignment * kAlignment);
   return block.release();
@@ -53,11 +57,17 @@ StreamedBlock* Residency::take_over(Block* on_device) {
   block->on_device = on_device;
   block->device_is_current = true;
   block->at_device = one.begin();
+  residents_->put(name_of(*block), static_cast<std::uint64_t>(block->bytes), true);
   on_device_.splice(on_device_.end(), one);
   return block.release();
 }
 
 void Residency::give_back(StreamedBlock* block) noexcept {
+  const plans::Name name = name_of(*block);
+  residents_->dropped(name);
+  course_.dropped(name);
+  by_name_.erase(name);
+  if (block->leaf != kNoLeaf) leaves_[block->leaf] = nullptr;
   drop_on_device(*block);
   drop_on_host(*block);
   if (block->on_disk != nullptr) disk_->forget(std::move(block->on_disk));
@@ -69,6 +79,7 @@ void Residency::drop_on_device(StreamedBlock& block) noexcept {
   backing_.give_back_on_device(std::exchange(block.on_device, nullptr));
   block.device_is_current = false;
   on_device_.erase(block.at_device);
+  residents_->remove(name_of(block));
 }
 
 void Residency::drop_on_host(StreamedBlock& block) noexcept {
@@ -81,12 +92,16 @@ void Residency::drop_on_host(StreamedBlock& block) noexcept {
 // --- a launch
 
 Residency::Pins::~Pins() {
-  for (StreamedBlock* const block : pinned_) --block->pins;
+  for (StreamedBlock* const block : pinned_) {
+    --block->pins;
+    residency_.residents_->unpin(name_of(*block));
+  }
 }
 
 Block& Residency::Pins::pin(StreamedBlock& block) {
   pinned_.push_back(&block);
   ++block.pins;
+  residency_.residents_->pin(name_of(block));
   Order& order = residency_.on_device_;
   order.splice(order.end(), order, block.at_device);
   return *block.on_device;
@@ -123,45 +138,103 @@ void Residency::written_on_device(StreamedBlock& block) noexcept {
   if (block.on_disk != nullptr) disk_->forget(std::move(block.on_disk));
 }
 
+void Residency::begin_launch(std::span<const plans::Access> accesses, const Cost& cost) {
+  if (course_.launch(backing_.modelled(cost), accesses)) residents_->replan();
+}
+
+void Residency::end_launch(std::span<const plans::Access> accesses) {
+  const plans::Picoseconds end = backing_.timeline().execute;
+  for (const plans::Access& access : accesses) {
+    const StreamedBlock& block = *by_name_.at(access.name);
+    residents_->put(access.name, access.bytes, !block.has_copy_below(), end);
+  }
+  residents_->tick();
+  prefetch();
+}
+
+// What a plan says will be needed, while there is time and room for it. Nothing depends on it, so it stops where something is in
+// the way.
+void Residency::prefetch() {
+  const std::int64_t budget = backing_.device_budget();
+  if (course_.follower() == nullptr || budget == 0) return;
+  const plans::Link link = backing_.link();
+  const plans::Prefetcher prefetcher(*course_.follower(), *residents_, link, static_cast<std::uint64_t>(budget));
+  while (const auto fetch = prefetcher.next(
+             static_cast<std::uint64_t>(std::max<std::int64_t>(0, budget - backing_.device_in_use())), backing_.timeline())) {
+    for (const plans::Name name : fetch->evicted) evict(*by_name_.at(name));
+    StreamedBlock& block = *by_name_.at(fetch->name);
+    bring_to_device(block);
+    --counts_.misses; // nobody has asked for it
+    ++counts_.prefetches;
+    residents_->put(fetch->name, fetch->bytes, false, backing_.timeline().copy_in);
+  }
+}
+
+void Residency::begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves) {
+  if (backing_.device_budget() == 0) return;
+  for (StreamedBlock* const block : leaves_) {
+    if (block == nullptr) continue;
+    by_name_.erase(name_of(*block));
+    block->leaf = kNoLeaf;
+    by_name_.emplace(name_of(*block), block);
+  }
+  leaves_.clear();
+  std::vector<std::uint64_t> bytes;
+  for (StreamedBlock* const block : leaves) {
+    if (block->leaf != kNoLeaf) continue; // one storage, several leaves
+    by_name_.erase(name_of(*block));
+    block->leaf = leaves_.size();
+    by_name_.emplace(name_of(*block), block);
+    leaves_.push_back(block);
+    bytes.push_back(static_cast<std::uint64_t>(block->bytes));
+  }
+  course_.begin(code, bytes);
+  residents_ = std::make_unique<plans::Residents>(course_.follower());
+  for (const StreamedBlock* const block : on_device_)
+    residents_->put(name_of(*block), static_cast<std::uint64_t>(block->bytes),
+                    block->device_is_current && !block->has_copy_below());
+  prefetch();
+}
+
 // --- memory
 
 void Residency::take_on_device(StreamedBlock& block) {
   Order one{&block};
-  Block* there = backing_.take_on_device(block.bytes);
-  while (there == nullptr && evict_one()) there = backing_.take_on_device(block.bytes);
+  // Where no stretch that is free is long enough, more must go than is wanted.
+  Block* there = make_room(block.bytes) ? backing_.take_on_device(block.bytes) : nullptr;
+  while (there == nullptr) {
+    const std::vector<plans::Name> leaving = residents_->choose({.bytes = 1});
+    if (leaving.empty()) break;
+    evict(*by_name_.at(leaving.front()));
+    there = backing_.take_on_device(block.bytes);
+  }
   if (there == nullptr) refuse(wrapped_.name(), block.bytes);
   block.on_device = there;
   block.at_device = one.begin();
   on_device_.splice(on_device_.end(), one);
+  residents_->put(name_of(block), static_cast<std::uint64_t>(block.bytes), false);
 }
 
 bool Residency::make_room(std::int64_t bytes) {
   const std::int64_t budget = backing_.device_budget();
-  while (budget != 0 && bytes > budget - backing_.device_in_use())
-    if (!evict_one()) return false;
-  return true;
+  for (;;) {
+    const std::int64_t wanted = bytes - (budget - backing_.device_in_use());
+    if (budget == 0 || wanted <= 0) return true;
+    const std::vector<plans::Name> leaving = residents_->choose({.bytes = static_cast<std::uint64_t>(wanted)});
+    if (leaving.empty()) return false;
+    for (const plans::Name name : leaving) evict(*by_name_.at(name));
+  }
 }
 
-// The least recently used that has a copy below, else the least recently used.
-bool Residency::evict_one() {
-  StreamedBlock* victim = nullptr;
-  for (StreamedBlock* const block : on_device_) {
-    if (block->pins != 0) continue;
-    if (victim == nullptr) victim = block;
-    if (!block->has_copy_below() && block->device_is_current) continue;
-    victim = block;
-    break;
-  }
-  if (victim == nullptr) return false;
-  if (victim->device_is_current && !victim->has_copy_below()) {
-    write_back(*victim);
+void Residency::evict(StreamedBlock& block) {
+  if (block.device_is_current && !block.has_copy_below()) {
+    write_back(block);
     ++counts_.write_backs;
   } else {
     ++counts_.evictions;
   }
-  drop_on_device(*victim);
-  uncharge_if_away(*victim);
-  return true;
+  drop_on_device(block);
+  uncharge_if_away(block);
 }
 
 void Residency::write_back(StreamedBlock& block) {

@@ -5,11 +5,16 @@
 #pragma once
 
 #include "ops/backing.h"
+#include "ops/plans/prefetcher.h"
+#include "ops/plans/residents.h"
 #include "ops/streaming/block.h"
+#include "ops/streaming/course.h"
 #include "ops/streaming/device.h"
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <unordered_map>
 #include <vector>
 
 namespace cairn::ops::streaming {
@@ -53,6 +58,14 @@ public:
   void copy_in(StreamedBlock& to, std::int64_t offset, const void* from, std::int64_t bytes);
   void copy_out(StreamedBlock& from, std::int64_t offset, void* to, std::int64_t bytes);
 
+  // Around a launch: what it uses, before anything is brought; and that it has been queued.
+  void begin_launch(std::span<const plans::Access> accesses, const Cost& cost);
+  void end_launch(std::span<const plans::Access> accesses);
+  void begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves);
+  static plans::Name name_of(const StreamedBlock& block) {
+    return block.leaf != kNoLeaf ? plans::leaf_name(block.leaf) : plans::born_name(block.number);
+  }
+
   bool make_room(std::int64_t bytes) override;
   // The machine's account is full: what has a copy on the host goes to the disk. The bytes that are no longer charged.
   std::int64_t free_on_host(std::int64_t bytes);
@@ -70,7 +83,8 @@ private:
   void read_from_disk(StreamedBlock& block);
   void drop_on_device(StreamedBlock& block) noexcept;
   void drop_on_host(StreamedBlock& block) noexcept;
-  bool evict_one();
+  void evict(StreamedBlock& block);
+  void prefetch();
   bool evict_one_from_host();
   void write_to_disk(StreamedBlock& block);
   void uncharge_if_away(StreamedBlock& block) noexcept;
@@ -82,8 +96,13 @@ private:
   Backing& backing_;
   std::unique_ptr<SpillFile> disk_;
   Order on_device_, on_host_; // those that have a copy there
+  std::unordered_map<plans::Name, StreamedBlock*> by_name_;
+  std::vector<StreamedBlock*> leaves_;          // of the call that is going on; null where one is no more
+  std::unique_ptr<plans::Residents> residents_; // those of on_device_; it looks at the course's follower
+  std::uint64_t next_number_ = 0;
   std::uintptr_t next_name_ = kFirstName;
   Counts counts_;
+  Course course_{counts_};
 };
 
 } // namespace cairn::ops::streaming

@@ -66,6 +66,7 @@ public:
     if (backing->streaming().by_default) runtime.set_default_device(*streaming_);
   }
   // Null where there is none.
+  ops::streaming::StreamingDevice* streaming() { return streaming_.get(); }
   const ops::streaming::StreamingDevice* streaming() const { return streaming_.get(); }
   const ops::Backing* backing() const { return streaming_ == nullptr ? nullptr : accelerator_->backing(); }
 

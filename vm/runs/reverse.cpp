@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace cairn::runs {
 
@@ -123,6 +124,32 @@ bool within_derivative(Engine& engine, Value f, Value x, Value cotangent) {
          contains(engine.heap(), cotangent, value::is_bundle);
 }
 
+namespace {
+
+// The leaves of x whose elements stream. An outermost gradient is a call that may be made again, so it is told to the device.
+class StreamedLeaves {
+public:
+  explicit StreamedLeaves(Engine& engine) {
+    const auto differentiates = [](const Run& r) { return r.kind == RunKind::interval || r.kind == RunKind::reverse; };
+    if (engine.tensor_world != nullptr && std::none_of(engine.runs.begin(), engine.runs.end(), differentiates))
+      device_ = engine.tensor_world->streaming();
+  }
+  void add(Value tensor) {
+    if (device_ == nullptr) return;
+    if (ops::Storage* const storage = value::tensor_of(tensor).storage.get(); storage != nullptr && storage->device == device_)
+      leaves_.push_back(storage);
+  }
+  void begin(const value::Frame* top) const {
+    if (device_ != nullptr) device_->begin_call(top->code->index + 1, leaves_);
+  }
+
+private:
+  ops::streaming::StreamingDevice* device_ = nullptr;
+  std::vector<ops::Storage*> leaves_;
+};
+
+} // namespace
+
 void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
   Heap& heap = engine.heap();
   const Value f = of.f, x = of.x, cotangent = of.cotangent;
@@ -131,6 +158,7 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
     throw ProgramError(fmt::format("{}: {} has no derivatives, since its elements are integers; (cast x 'f64) has some",
                                    of.checkpoint ? "checkpoint-*j" : "*j", engine.describe(primal)));
   if (of.in_place) want_unshared(engine, x, of.checkpoint ? "checkpoint-*j-update!" : "*j-update!");
+  StreamedLeaves streamed(engine);
   Tape* outer = engine.current().tape;
   if (outer != nullptr) outer->add_composite({outer->size(), frame->serial, f, x, cotangent});
   if (of.checkpoint) {
@@ -143,12 +171,15 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
     s->cotangent = Heap::retain(cotangent);
     s->x = copy_value(engine, x, Sharing::tree, [&](Value leaf, Object*, std::uint32_t) {
       Value primal = engine.primal(leaf);
-      return value::is_tensor(primal) ? machine::tensors::alias(engine, primal) : value::flonum(engine.to_double(primal));
+      if (!value::is_tensor(primal)) return value::flonum(engine.to_double(primal));
+      streamed.add(primal);
+      return machine::tensors::alias(engine, primal);
     });
     Run& run = s->current.runs.emplace_back();
     run.kind = RunKind::interval;
     run.top = engine.make_call(f, &s->x, 1);
     const value::Code* code = run.top->code;
+    streamed.begin(run.top);
     if (value::is_tensor(s->x))
       s->x_place = {s->x.other()->serial, 0};
     else if (code->parameters >= 1)
@@ -175,7 +206,9 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
   engine.tapes.activate(s->work);
   s->x = copy_value(engine, x, Sharing::tree, [&](Value leaf, Object*, std::uint32_t) {
     Value primal = engine.primal(leaf);
-    return value::is_tensor(primal) ? tensor_leaf(engine, *s->work, primal) : s->work->leaf(engine.to_double(primal));
+    if (!value::is_tensor(primal)) return s->work->leaf(engine.to_double(primal));
+    streamed.add(primal);
+    return tensor_leaf(engine, *s->work, primal);
   });
   if (of.update.is_pair()) begin_update(engine, *s, of.update, of.in_place);
   Run run;
@@ -183,6 +216,7 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
   run.start = engine.clock;
   run.top = engine.make_call(f, &s->x, 1);
   run.state = state.take();
+  streamed.begin(run.top);
   engine.push_run(run);
 }
 

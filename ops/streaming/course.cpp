@@ -1,0 +1,67 @@
+// See course.h.
+#include "ops/streaming/course.h"
+
+#include <string>
+#include <utility>
+
+namespace cairn::ops::streaming {
+
+void Course::finish(std::uint64_t next) {
+  if (recorder_) {
+    std::string fault;
+    if (auto plan = recorder_->finish(fault); plan && plan->size() != 0)
+      known_.insert_or_assign(code_, Known{std::make_shared<plans::AccessPlan>(std::move(*plan)), next});
+    recorder_.reset();
+  }
+  if (follower_ != nullptr) {
+    const auto known = known_.find(code_);
+    if (follower_->divergences() != 0)
+      known_.erase(code_);
+    else if (known != known_.end())
+      known->second.next = next;
+    follower_.reset();
+  }
+}
+
+void Course::begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_leaves) {
+  if (begun_) finish(code);
+  begun_ = true;
+  code_ = code;
+  const auto known = known_.find(code);
+  if (known != known_.end() && known->second.plan->why_not(code, bytes_of_leaves).empty()) {
+    plan_ = known->second.plan;
+    // Where the same call came behind it, as a training's steps do, it will come again.
+    follower_ =
+        std::make_unique<plans::Follower>(*plan_, known->second.next == code ? plans::Ending::again : plans::Ending::once);
+    return;
+  }
+  recorder_.emplace(code);
+  recorded_ = 0;
+}
+
+bool Course::launch(plans::Picoseconds duration, std::span<const plans::Access> accesses) {
+  if (recorder_) {
+    if (++recorded_ <= kMostLaunches)
+      recorder_->launch(duration, accesses);
+    else
+      recorder_.reset();
+    return false;
+  }
+  if (follower_ == nullptr) return false;
+  using Step = plans::Follower::Step;
+  const Step step = follower_->launch(accesses);
+  if (step == Step::diverges) ++counts_.divergences;
+  ++(step == Step::follows || step == Step::returns ? counts_.followed : counts_.strayed);
+  return step == Step::diverges || step == Step::returns;
+}
+
+void Course::made(plans::Name name, std::int64_t bytes) {
+  if (recorder_) recorder_->made(name, static_cast<std::uint64_t>(bytes));
+}
+
+void Course::dropped(plans::Name name) noexcept {
+  if (recorder_) recorder_->dropped(name);
+  if (follower_ != nullptr) follower_->dropped(name);
+}
+
+} // namespace cairn::ops::streaming

@@ -1,0 +1,48 @@
+// The call that a streaming device is in: it is recorded the first time, and its plan followed when it is made again.
+#pragma once
+
+#include "ops/plans/follower.h"
+#include "ops/streaming/device.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+
+namespace cairn::ops::streaming {
+
+class Course {
+public:
+  explicit Course(Counts& counts) : counts_(counts) {}
+
+  // The call before ends here, and its plan, if it was recorded, is kept. A plan that was not kept to is forgotten.
+  void begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_leaves);
+  // The next launch. True: what is known of next uses has changed.
+  bool launch(plans::Picoseconds duration, std::span<const plans::Access> accesses);
+  void made(plans::Name name, std::int64_t bytes);
+  void dropped(plans::Name name) noexcept;
+  // Null: no plan is followed.
+  const plans::Follower* follower() const { return follower_.get(); }
+
+private:
+  // Longer calls are not recorded: what is remembered of them must stay small beside the machine.
+  static constexpr std::size_t kMostLaunches = std::size_t{1} << 17;
+
+  struct Known {
+    std::shared_ptr<const plans::AccessPlan> plan;
+    std::uint64_t next = 0; // the call that came behind it
+  };
+  void finish(std::uint64_t next);
+
+  Counts& counts_;
+  std::map<std::uint64_t, Known> known_; // by code
+  std::uint64_t code_ = 0;
+  bool begun_ = false;
+  std::optional<plans::Recorder> recorder_;
+  std::size_t recorded_ = 0;
+  std::shared_ptr<const plans::AccessPlan> plan_; // of the follower
+  std::unique_ptr<plans::Follower> follower_;
+};
+
+} // namespace cairn::ops::streaming
