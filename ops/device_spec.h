@@ -1,5 +1,5 @@
-// Devices as users name them: cpu | emulated[,memory=SIZE][,bandwidth=SIZE] | cuda[:N]. A kind of device is defined beside its
-// device and listed in ops/devices/devices.cpp.
+// Devices as users name them: cpu | emulated[,memory=SIZE][,bandwidth=SIZE][,host=SIZE][,disk=FOLDER] | cuda[:N]. A kind of
+// device is defined beside its device and listed in ops/devices/devices.cpp.
 #pragma once
 
 #include "ops/device.h"

@@ -206,7 +206,8 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
          "--spill", raw.spill,
          "a folder for a file, of at most SIZE with DIR,SIZE, to which planned gradients put aside what memory does not hold")
       ->type_name("DIR");
-  app.add_option("--device", raw.device, "where tensors live: cpu, emulated[,memory=SIZE][,bandwidth=SIZE] or cuda[:N] (cpu)")
+  app.add_option("--device", raw.device,
+                 "where tensors live: cpu, emulated[,memory=SIZE][,bandwidth=SIZE][,host=SIZE][,disk=FOLDER] or cuda[:N] (cpu)")
       ->type_name("DEVICE");
   app.add_option("--steps", raw.steps, "stop after exactly N steps")->type_name("N");
   app.add_option("--work", raw.work, "stop before the step that would take more work than N: flops and bytes of large operations")

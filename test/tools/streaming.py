@@ -1,0 +1,114 @@
+"""Programs whose tensors stream to a device that is too small for them: the same output, and what --stats says of the copies."""
+import json
+import os
+import unittest
+
+import driver
+from driver import ToolTest
+
+NET = """(define (net w x) (if (null? w) (mean (* x x)) (net (cdr w) (tanh (matmul x (car w))))))
+(define x (randn '(32 128)))
+(define (show t) (write (tensor->number (sum t))) (newline))
+(define (train n w)
+  (if (= n 0)
+      w
+      (let ((r (OPERATOR (lambda (w) (net w x)) w 1.0)))
+        (show (car r))
+        (train (- n 1) (map (lambda (a g) (- a (* 0.1 g))) w (cdr r))))))
+(for-each show (train 5 (map (lambda (i) (* 0.09 (randn '(128 128)))) (iota 16))))
+"""
+UPDATES = """(define (net w x) (if (null? w) (mean (* x x)) (net (cdr w) (dropout (tanh (matmul x (car w))) 0.1))))
+(define x (randn '(32 128)))
+(define (show t) (write (tensor->number (sum t))) (newline))
+(define (momentum p g v) (let ((v (+ (* 0.9 v) g))) (cons (- p (* 0.1 v)) v)))
+(define (train n w v)
+  (if (= n 0)
+      w
+      (let ((r (checkpoint-*j-update! (lambda (w) (net w x)) w 1.0 momentum v)))
+        (show (car r))
+        (train (- n 1) (cadr r) (caddr r)))))
+(for-each show (train 4 (map (lambda (i) (* 0.09 (randn '(128 128)))) (iota 16)) (map (lambda (i) (zeros '(128 128))) (iota 16))))
+"""
+MIB = 1 << 20
+
+
+class Streaming(ToolTest):
+    """--device=emulated,memory=SIZE,host=SIZE,disk=FOLDER"""
+
+    def setUp(self):
+        super().setUp()
+        self.write("net.scm", NET.replace("OPERATOR", "*j"))
+        self.write("checkpointed.scm", NET.replace("OPERATOR", "checkpoint-*j"))
+        self.write("updates.scm", UPDATES)
+        os.mkdir(self.path("disk"))
+
+    def streamed(self, program, settings, *options, **more):
+        done = self.vmrun("--device=emulated," + settings, "--stats=s", *options, program, **more)
+        return done.output, json.loads(self.read("s"))["device"]
+
+    def test_the_same_bits_within_any_memory(self):
+        for program in ("net.scm", "checkpointed.scm", "updates.scm"):
+            right = self.vmrun(program).output
+            for settings, memory in (("host=1GiB", None), ("memory=2MiB,host=1GiB", 2 * MIB), ("memory=300KiB,host=1GiB", 300 << 10),
+                                     ("memory=300KiB,host=1MiB,disk=disk", 300 << 10), ("memory=300KiB,host=1GiB,bandwidth=1TiB", 300 << 10)):
+                with self.subTest(program=program, settings=settings):
+                    output, device = self.streamed(program, settings)
+                    self.assertEqual(output, right)
+                    self.assertEqual(device["misses"] > 0, memory is not None)
+                    if memory is not None:
+                        self.assertLessEqual(device["memory_peak_bytes"], memory)
+                    if "disk" in settings:
+                        self.assertLessEqual(device["host_peak_bytes"], MIB)
+                        self.assertGreater(device["bytes_from_disk"], MIB)
+        self.assertEqual(os.listdir(self.path("disk")), [], "the file has no name")
+
+    def test_a_call_that_is_made_again_is_followed_and_waits_less(self):
+        _, device = self.streamed("net.scm", "memory=1MiB,host=1GiB")
+        self.assertGreater(device["prefetches"], 50)
+        self.assertGreater(device["followed"], 5 * device["strayed"])
+        again = self.streamed("net.scm", "memory=1MiB,host=1GiB")[1]
+        self.assertEqual(device, again, "nothing of it hangs on a clock")
+        faster = self.streamed("net.scm", "memory=1MiB,host=1GiB,bandwidth=1TiB")[1]
+        self.assertLess(faster["modelled_s"], device["modelled_s"])
+        self.assertEqual(faster["execute_s"], device["execute_s"])
+
+    def test_saved_in_the_middle_and_resumed(self):
+        for program in ("net.scm", "updates.scm"):
+            right = self.vmrun(program).output
+            steps = json.loads(self.vmrun("--stats", program).errors.splitlines()[-1])["steps"]
+            for settings in ("memory=500KiB,host=1GiB", "memory=500KiB,host=1MiB,disk=disk"):
+                for part in (1, 2, 3):
+                    with self.subTest(program=program, settings=settings, part=part):
+                        first = self.vmrun("--device=emulated," + settings, f"--steps={steps * part // 4}", "--save=z", program, code=75)
+                        then = self.vmrun("--device=emulated," + settings, "--resume=z")
+                        self.assertEqual(first.output + then.output, right)
+
+    def test_weights_that_stream_beside_activations_on_the_device(self):
+        self.write("mixed.scm", NET.replace("OPERATOR", "*j").replace("(iota 16)", "(iota 16)").replace(
+            "(map (lambda (i) (* 0.09 (randn '(128 128))))", "(map (lambda (i) (to-device (* 0.09 (randn '(128 128))) 'streaming))")
+            + "(define w (to-device (randn '(2)) 'streaming))\n(define here (randn '(2)))\n"
+              "(write (map tensor-residence (list w here (+ w here) (+ w w) (cdr (*j (lambda (w) (sum (* w here))) w 1.0)))))")
+        output, device = self.streamed("mixed.scm", "memory=1MiB")
+        self.assertEqual(output.splitlines()[-1], "(streaming emulated emulated streaming streaming)")
+        self.assertEqual(output.splitlines()[:-1], self.vmrun("net.scm").output.splitlines())
+        self.assertLessEqual(device["memory_peak_bytes"], MIB)
+        self.assertGreater(device["evictions"], 0)
+
+    def test_what_cannot_be_said_why(self):
+        for settings, why in (("host=", "expected host=SIZE, a size like 256MiB, got `host=`"), ("host=lots", "expected host=SIZE"),
+                              ("disk=", "expected disk=FOLDER, got `disk=`"), ("disk=no-such-folder", "disk=no-such-folder: "),
+                              ("disk-size=1GiB", "disk-size=SIZE is of the folder that disk=FOLDER names, and there is none"),
+                              ("speed=1", "`speed=1` is none of its settings: memory=SIZE, bandwidth=SIZE, ")):
+            with self.subTest(settings=settings):
+                self.assertIn(why, self.vmrun("--device=emulated," + settings, "net.scm", code=2).errors)
+
+    def test_what_has_no_room_anywhere_ends_with_what_each_memory_holds(self):
+        done = self.vmrun("--device=emulated,memory=100KiB,host=1GiB", "net.scm", code=3)
+        self.assertIn("streaming: emulated has no room for 65536 bytes: ", done.errors)
+        self.assertRegex(done.errors, r"tensors on streaming: \d+ bytes; the largest holders:\n")
+
+
+if __name__ == "__main__":
+    options = driver.parse(__doc__)
+    ToolTest.bin = options.bin
+    unittest.main(argv=["streaming.py", *options.tests])
