@@ -92,6 +92,8 @@ public:
   std::span<const Use> uses_of(std::uint32_t block) const {
     return std::span(uses_at_).subspan(first_position_[block], first_position_[block + 1] - first_position_[block]);
   }
+  // The number of its first use, where uses are counted block by block; the others follow.
+  std::uint32_t first_use(std::uint32_t block) const { return first_position_[block]; }
   // The place in front of which it is dropped; size() + 1 if it is not.
   std::size_t dropped(std::uint32_t block) const { return dropped_[block]; }
 

@@ -60,6 +60,8 @@ public:
   // After the launch that came last. O(log n) in the number of uses of this block.
   NextUse next_use(Name name) const;
   NextUse next_use_of(std::uint32_t block) const;
+  // Which use wrote it last, the launch that came last included: a number as AccessPlan::first_use gives them.
+  std::optional<std::uint32_t> last_write(Name name) const;
   // Which block of the plan that is, and the other way round; none if it is not known (yet).
   std::optional<std::uint32_t> planned(Name name) const;
   std::optional<Name> name_of(std::uint32_t block) const;

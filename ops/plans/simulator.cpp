@@ -47,7 +47,8 @@ public:
   Blocks(const AccessPlan& run, const AccessPlan& plan, Policy policy, const Memory& memory, Ending ending,
          const std::function<void(const Move&)>& each)
       : run_(run), policy_(policy), memory_(memory), each_(each), follower_(plan, ending),
-        residents_(is_planned() ? &follower_ : nullptr), prefetcher_(follower_, residents_, memory_.link, memory.capacity),
+        foresight_(is_planned() ? foresee(plan, memory.capacity, ending) : Foresight{}),
+        residents_(is_planned() ? &follower_ : nullptr, foresight_.fits ? &foresight_ : nullptr), prefetcher_(follower_, residents_, memory_.link, memory.capacity),
         room_(memory.capacity), below_(run.blocks().size()), pinned_(run.blocks().size()) {
     for (std::size_t i = 0; i < below_.size(); ++i) below_[i].current = !is_born(run.blocks()[i].name);
   }
@@ -183,6 +184,7 @@ private:
   const Memory& memory_;
   const std::function<void(const Move&)>& each_;
   Follower follower_;
+  Foresight foresight_;
   Residents residents_;
   Prefetcher prefetcher_;
   Room room_;
