@@ -179,19 +179,19 @@ void Follower::dropped(Name name) {
   bindings_.erase(bound);
 }
 
-NextUse Follower::next_use_of(std::uint32_t block) const {
+NextUse Follower::use_from(std::uint32_t block, std::uint64_t position) const {
   if (!on_plan_) return {};
   const auto positions = plan_.positions(block);
   const std::uint64_t size = plan_.size();
   const auto at = [&](std::size_t use, std::uint64_t from) { return NextUse{from + positions[use], needs_elements(plan_.uses_of(block)[use])}; };
   constexpr NextUse never{NextUse::kNever, false};
-  if (owners_[block].gone || (ending_ == Ending::once && next_ >= size)) return never;
-  const std::uint64_t place = next_ % size;
+  if (owners_[block].gone || (ending_ == Ending::once && position >= size)) return never;
+  const std::uint64_t place = position % size;
   const auto next = std::ranges::lower_bound(positions, place);
-  if (next != positions.end()) return at(static_cast<std::size_t>(next - positions.begin()), next_ - place);
-  if (plan_.dropped(block) <= size && plan_.dropped(block) >= place) return {next_ - place + plan_.dropped(block), false};
+  if (next != positions.end()) return at(static_cast<std::size_t>(next - positions.begin()), position - place);
+  if (plan_.dropped(block) <= size && plan_.dropped(block) >= place) return {position - place + plan_.dropped(block), false};
   const bool comes_again = ending_ == Ending::again && !is_born(plan_.blocks()[block].name) && plan_.dropped(block) > size && !positions.empty();
-  return comes_again ? at(0, next_ - place + size) : never;
+  return comes_again ? at(0, position - place + size) : never;
 }
 
 NextUse Follower::next_use(Name name) const {

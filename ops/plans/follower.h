@@ -59,7 +59,9 @@ public:
 
   // After the launch that came last. O(log n) in the number of uses of this block.
   NextUse next_use(Name name) const;
-  NextUse next_use_of(std::uint32_t block) const;
+  NextUse next_use_of(std::uint32_t block) const { return use_from(block, next_); }
+  // Behind a position that is still to come.
+  NextUse next_use_after(std::uint32_t block, std::uint64_t position) const { return use_from(block, position + 1); }
   // Which use wrote it last, the launch that came last included: a number as AccessPlan::first_use gives them.
   std::optional<std::uint32_t> last_write(Name name) const;
   // Which block of the plan that is, and the other way round; none if it is not known (yet).
@@ -83,6 +85,7 @@ private:
     bool gone = false; // a leaf that was dropped
     std::uint64_t stretch = 0;
   };
+  NextUse use_from(std::uint32_t block, std::uint64_t position) const;
   std::uint64_t signature(std::span<const Access> accesses) const;
   std::uint64_t signature_at(std::size_t position) const;
   std::optional<std::size_t> find(std::uint64_t signature) const;

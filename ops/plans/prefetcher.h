@@ -41,6 +41,7 @@ public:
   std::optional<Fetch> next(std::uint64_t free, const Timeline& now) const;
 
 private:
+  bool pays_to_wait(const Fetch& fetch, std::uint64_t free, const Timeline& now) const;
   const Follower& follower_;
   const Residents& residents_;
   const Link& link_;
