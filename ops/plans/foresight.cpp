@@ -1,118 +1,90 @@
 // See foresight.h.
 #include "ops/plans/foresight.h"
 
-#include "ops/plans/residents.h"
+#include "ops/plans/simulator.h"
 
-#include <optional>
+#include <algorithm>
+#include <string>
 #include <utility>
 
 namespace cairn::ops::plans {
 namespace {
 
-constexpr int kTimes = 4;
+// How often what costs two copies is tried to be kept how long, and how many launches are gone through in all.
+constexpr std::uint64_t kTwice[] = {2, 16, 4, 1 << 16};
+constexpr int kTimes = 3;
+constexpr std::size_t kMostLaunches = std::size_t{1} << 19;
 
-class Walk {
-public:
-  Walk(const AccessPlan& plan, std::uint64_t capacity, Ending ending, const Foresight& known)
-      : plan_(plan), capacity_(capacity), ending_(ending), follower_(plan, ending), residents_(&follower_, &known) {
-    result_.written_back.resize(plan.parts().uses.size());
-  }
-
-  Foresight go() {
-    result_.fits = true;
-    const int laps = ending_ == Ending::again ? 2 : 1;
-    for (lap_ = 0; lap_ < laps && result_.fits; ++lap_) {
-      result_.bytes = 0;
-      for (std::size_t at = 0; at < plan_.size() && result_.fits; ++at) {
-        drop(at);
-        launch(at);
-      }
-      drop(plan_.size());
-    }
-    return std::move(result_);
-  }
-
-private:
-  // What is made is another block each time.
-  Name name(std::uint32_t block) const {
-    const Name name = plan_.blocks()[block].name;
-    return is_born(name) ? name ^ static_cast<Name>(lap_) << 62 : name;
-  }
-
-  void drop(std::size_t at) {
-    for (const Change& change : plan_.changes(at)) {
-      if (change.made) continue;
-      residents_.dropped(name(change.block));
-      follower_.dropped(name(change.block));
+// The plan twice, one behind the other; what is made is another block each time.
+constexpr Name kSecond = Name{1} << 62;
+AccessPlan doubled(const AccessPlan& plan) {
+  Recorder recorder(plan.program());
+  std::vector<Access> accesses;
+  for (const Name second : {Name{0}, kSecond}) {
+    const auto name_of = [&](std::uint32_t block) {
+      const Name name = plan.blocks()[block].name;
+      return is_born(name) ? name ^ second : name;
+    };
+    for (std::size_t at = 0; at <= plan.size(); ++at) {
+      for (const Change& change : plan.changes(at))
+        if (change.made) recorder.made(name_of(change.block), plan.blocks()[change.block].bytes);
+        else recorder.dropped(name_of(change.block));
+      if (at == plan.size()) break;
+      accesses.clear();
+      for (const PlannedUse& use : plan.uses(at)) accesses.push_back({name_of(use.block), plan.blocks()[use.block].bytes, use.use});
+      recorder.launch(plan.duration(at), accesses);
     }
   }
+  std::string fault;
+  return recorder.finish(fault).value_or(AccessPlan());
+}
 
-  void launch(std::size_t at) {
-    const auto uses = plan_.uses(at);
-    accesses_.clear();
-    for (const PlannedUse& use : uses) accesses_.push_back({name(use.block), plan_.blocks()[use.block].bytes, use.use});
-    follower_.launch(accesses_);
-    for (const Access& access : accesses_)
-      if (residents_.find(access.name) != nullptr) residents_.pin(access.name);
-    for (const Access& access : accesses_) {
-      if (residents_.find(access.name) == nullptr && !bring(access)) return;
-      if (residents_.find(access.name)->pins == 0) residents_.pin(access.name);
-    }
-    for (const Access& access : accesses_) {
-      residents_.put(access.name, access.bytes, writes(access.use) || residents_.find(access.name)->dirty);
-      residents_.unpin(access.name);
-    }
-    residents_.tick();
-  }
+// Which use of the plan wrote what leaves the memory in that move.
+void note(const AccessPlan& run, const Move& move, const AccessPlan& plan, std::vector<bool>& copied_out) {
+  const auto positions = run.positions(move.block);
+  const auto uses = run.uses_of(move.block);
+  auto use = static_cast<std::size_t>(std::ranges::upper_bound(positions, move.launch) - positions.begin());
+  while (use > 0 && !writes(uses[use - 1])) --use;
+  const Name name = run.blocks()[move.block].name;
+  const auto block = plan.find(is_born(name) ? name & ~kSecond : name);
+  if (use == 0 || !block) return;
+  const auto planned = std::ranges::lower_bound(plan.positions(*block), positions[use - 1] % plan.size());
+  copied_out[plan.first_use(*block) + static_cast<std::size_t>(planned - plan.positions(*block).begin())] = true;
+}
 
-  bool bring(const Access& access) {
-    if (residents_.bytes() + access.bytes > capacity_) {
-      const auto victims = residents_.choose({residents_.bytes() + access.bytes - capacity_});
-      if (victims.empty()) return result_.fits = false;
-      for (const Name victim : victims) leave(victim);
-    }
-    if (needs_elements(access.use)) result_.bytes += access.bytes;
-    residents_.put(access.name, access.bytes, false);
-    return true;
-  }
-
-  void leave(Name victim) {
-    const Residents::Resident& there = *residents_.find(victim);
-    if (there.dirty) {
-      result_.bytes += there.bytes;
-      if (const auto use = follower_.last_write(victim)) result_.written_back[*use] = true;
-    }
-    residents_.remove(victim);
-  }
-
-  const AccessPlan& plan_;
-  std::uint64_t capacity_;
-  Ending ending_;
-  Follower follower_;
-  Residents residents_;
-  std::vector<Access> accesses_;
-  int lap_ = 0;
-  Foresight result_;
+struct Tried {
+  Foresight with;
+  Picoseconds makespan = 0;
+  std::uint64_t bytes = 0;
 };
 
 } // namespace
 
-Foresight foresee(const AccessPlan& plan, std::uint64_t capacity, Ending ending) {
-  Foresight best;
-  for (const std::uint64_t twice : {2, 4, 16, 1 << 16}) {
-    Foresight known;
-    known.written_back.resize(plan.parts().uses.size());
-    known.twice = twice;
-    for (int i = 0; i < kTimes; ++i) {
-      Foresight found = Walk(plan, capacity, ending, known).go();
-      if (!found.fits) return {};
-      const bool is_best = !best.fits || found.bytes < best.bytes;
-      std::swap(found.written_back, known.written_back);
-      found.twice = twice;
-      if (is_best) best = std::move(found);
+Foresight foresee(const AccessPlan& plan, const Memory& memory, Ending ending) {
+  const bool is_again = ending == Ending::again;
+  if (plan.size() == 0 || plan.size() > kMostLaunches / 4) return {};
+  const AccessPlan run = is_again ? doubled(plan) : plan;
+  if (run.size() == 0) return {};
+  std::size_t left = kMostLaunches / run.size();
+  std::vector<Tried> tried;
+  for (const std::uint64_t twice : kTwice) {
+    Foresight known{std::vector<bool>(plan.parts().uses.size()), twice};
+    for (int i = 0; i < kTimes && left > 0; ++i, --left) {
+      Foresight next{std::vector<bool>(plan.parts().uses.size()), twice};
+      const Simulated did = simulate(run, &plan, Policy::planned, memory, ending, &known, [&](const Move& move) {
+        if (move.kind == Move::Kind::write_back) note(run, move, plan, next.copied_out);
+      });
+      if (!did.failed.empty()) return {};
+      const bool is_same = next.copied_out == known.copied_out;
+      tried.push_back({std::move(known), did.makespan, did.bytes_in + did.bytes_out});
+      if (is_same) break;
+      known = std::move(next);
     }
   }
-  return best;
+  // The fewest bytes of those that take hardly longer than the fastest.
+  const Picoseconds fastest = std::ranges::min_element(tried, {}, &Tried::makespan)->makespan;
+  const auto cost = [&](const Tried& one) { return one.makespan <= fastest + fastest / 50 ? one.bytes : UINT64_MAX; };
+  return std::move(std::ranges::min_element(tried, {}, cost)->with);
 }
 
 } // namespace cairn::ops::plans

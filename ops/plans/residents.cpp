@@ -38,9 +38,9 @@ void Residents::remove_missing(std::uint32_t block) {
 }
 
 bool Residents::must_out(Name name) const {
-  if (foresight_ == nullptr) return false;
+  if (foresight_ == nullptr || foresight_->copied_out.empty()) return false;
   const auto use = follower_->last_write(name);
-  return use && foresight_->written_back[*use];
+  return use && foresight_->copied_out[*use];
 }
 
 void Residents::put(Name name, std::uint64_t bytes, bool dirty, Picoseconds free_at) {

@@ -45,10 +45,9 @@ private:
 class Blocks {
 public:
   Blocks(const AccessPlan& run, const AccessPlan& plan, Policy policy, const Memory& memory, Ending ending,
-         const std::function<void(const Move&)>& each)
+         const Foresight* foresight, const std::function<void(const Move&)>& each)
       : run_(run), policy_(policy), memory_(memory), each_(each), follower_(plan, ending),
-        foresight_(is_planned() ? foresee(plan, memory.capacity, ending) : Foresight{}),
-        residents_(is_planned() ? &follower_ : nullptr, foresight_.fits ? &foresight_ : nullptr), prefetcher_(follower_, residents_, memory_.link, memory.capacity),
+        residents_(is_planned() ? &follower_ : nullptr, is_planned() ? foresight : nullptr), prefetcher_(follower_, residents_, memory_.link, memory.capacity),
         room_(memory.capacity), below_(run.blocks().size()), pinned_(run.blocks().size()) {
     for (std::size_t i = 0; i < below_.size(); ++i) below_[i].current = !is_born(run.blocks()[i].name);
   }
@@ -184,7 +183,6 @@ private:
   const Memory& memory_;
   const std::function<void(const Move&)>& each_;
   Follower follower_;
-  Foresight foresight_;
   Residents residents_;
   Prefetcher prefetcher_;
   Room room_;
@@ -211,9 +209,9 @@ std::string_view name_of(Policy policy) {
 }
 
 Simulated simulate(const AccessPlan& run, const AccessPlan* plan, Policy policy, const Memory& memory, Ending ending,
-                   const std::function<void(const Move&)>& each) {
+                   const Foresight* foresight, const std::function<void(const Move&)>& each) {
   if (policy >= Policy::unified) return simulate_unified(run, plan == nullptr ? run : *plan, policy, memory);
-  return Blocks(run, plan == nullptr ? run : *plan, policy, memory, ending, each).simulate();
+  return Blocks(run, plan == nullptr ? run : *plan, policy, memory, ending, foresight, each).simulate();
 }
 
 } // namespace cairn::ops::plans

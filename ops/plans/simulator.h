@@ -4,6 +4,7 @@
 
 #include "ops/plans/access_plan.h"
 #include "ops/plans/follower.h"
+#include "ops/plans/foresight.h"
 #include "ops/plans/link.h"
 #include "ops/plans/prefetcher.h"
 
@@ -50,8 +51,11 @@ struct Move {
 };
 
 // Leaves are below at the start, and the memory is empty. Null for the plan: the run itself, which foretells itself; plans are not
-// looked at where the policy has none.
+// looked at where the policy has none. Null for foresight: none.
 Simulated simulate(const AccessPlan& run, const AccessPlan* plan, Policy policy, const Memory& memory, Ending ending = Ending::once,
-                   const std::function<void(const Move&)>& each = {});
+                   const Foresight* foresight = nullptr, const std::function<void(const Move&)>& each = {});
+
+// See foresight.h.
+Foresight foresee(const AccessPlan& plan, const Memory& memory, Ending ending);
 
 } // namespace cairn::ops::plans

@@ -51,8 +51,9 @@ TEST_CASE("along a plan at most 1.1 times the bytes of a lower bound are moved")
       Memory memory;
       memory.capacity = bound.at("capacity");
       const auto least = bound.at("least").get<double>();
+      const Foresight foresight = foresee(run, memory, Ending::once);
       for (const Policy policy : {Policy::planned, Policy::planned_on_demand, Policy::demand}) {
-        const Simulated did = simulate(run, nullptr, policy, memory);
+        const Simulated did = simulate(run, nullptr, policy, memory, Ending::once, &foresight);
         const double part = static_cast<double>(did.bytes_in + did.bytes_out) / least;
         MESSAGE(json.at("name"), " ", memory.capacity, " ", name_of(policy), " ", part, " ", double(did.makespan)/double(run.duration()));
         REQUIRE_MESSAGE(did.failed.empty(), did.failed);
