@@ -210,7 +210,7 @@ std::string_view name_of(Policy policy) {
 
 Simulated simulate(const AccessPlan& run, const AccessPlan* plan, Policy policy, const Memory& memory, Ending ending,
                    const Foresight* foresight, const std::function<void(const Move&)>& each) {
-  if (policy >= Policy::unified) return simulate_unified(run, plan == nullptr ? run : *plan, policy, memory);
+  if (policy >= Policy::unified) return simulate_unified(run, plan == nullptr ? run : *plan, policy, memory, ending);
   return Blocks(run, plan == nullptr ? run : *plan, policy, memory, ending, foresight, each).simulate();
 }
 

@@ -17,8 +17,8 @@ constexpr std::uint64_t kPage = std::uint64_t{64} << 10;
 
 class Pages {
 public:
-  Pages(const AccessPlan& run, const AccessPlan& plan, Policy policy, const Memory& memory)
-      : run_(run), plan_(plan), policy_(policy), memory_(memory), free_(memory.capacity / kPage), blocks_(run.blocks().size()) {
+  Pages(const AccessPlan& run, const AccessPlan& plan, Policy policy, const Memory& memory, Ending ending)
+      : run_(run), plan_(plan), policy_(policy), memory_(memory), end_(ending == Ending::again ? run.size() : plan.size()), free_(memory.capacity / kPage), blocks_(run.blocks().size()) {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       blocks_[i].pages = (run.blocks()[i].bytes + kPage - 1) / kPage;
       blocks_[i].exists = blocks_[i].filled = !is_born(run.blocks()[i].name);
@@ -132,8 +132,8 @@ private:
   // What the engine has been asked for until now. Nothing is known of what has been used and what has not.
   void ask_ahead(std::size_t at) {
     next_ = std::max(next_, at);
-    while (engine_ <= execute_ && next_ < plan_.size()) {
-      const auto uses = plan_.uses(next_);
+    while (engine_ <= execute_ && next_ < end_) {
+      const auto uses = plan_.uses(next_ % plan_.size());
       if (use_ == uses.size()) {
         ++next_;
         use_ = 0;
@@ -157,6 +157,7 @@ private:
   const AccessPlan& plan_;
   Policy policy_;
   const Memory& memory_;
+  std::size_t end_; // of what is asked for
   std::uint64_t free_; // pages
   std::vector<Paged> blocks_;
   std::list<std::uint32_t> order_;     // of what has pages here, the least recently used first
@@ -168,8 +169,8 @@ private:
 
 } // namespace
 
-Simulated simulate_unified(const AccessPlan& run, const AccessPlan& plan, Policy policy, const Memory& memory) {
-  return Pages(run, plan, policy, memory).simulate();
+Simulated simulate_unified(const AccessPlan& run, const AccessPlan& plan, Policy policy, const Memory& memory, Ending ending) {
+  return Pages(run, plan, policy, memory, ending).simulate();
 }
 
 } // namespace cairn::ops::plans
