@@ -1,10 +1,10 @@
 // Walks along a plan while the call that it was recorded from is made again. Told of each launch before it is made, it says
-// whether that is the one which the plan foretells, and when each block will be used next. A run may leave the plan anywhere: then
-// nothing is known until launches come that the plan has, one behind another, and from there it is followed again.
+// whether that is the one which the plan foretells, and when each block will be used next. A run may leave the plan anywhere:
+// then nothing is known until launches come that the plan has, one behind another, and from there it is followed again.
 //
-// What was made in the call is known by its place in launches rather than by its name, since one block more or less in front of it
-// changes the names of all that follow: a name is bound to a block of the plan when a launch that fits uses it first. Leaves are
-// known by their names.
+// What was made in the call is known by its place in launches rather than by its name, since one block more or less in front of
+// it changes the names of all that follow: a name is bound to a block of the plan when a launch that fits uses it first. Leaves
+// are known by their names.
 #pragma once
 
 #include "ops/plans/access_plan.h"
@@ -100,8 +100,8 @@ private:
   std::vector<std::uint64_t> signatures_;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> by_signature_, by_window_; // sorted
   std::unordered_map<Name, Binding> bindings_;
-  std::vector<Owner> owners_;             // by block
-  std::vector<Access> merged_;            // the launch that came last
+  std::vector<Owner> owners_;                // by block
+  std::vector<Access> merged_;               // the launch that came last
   std::array<std::uint64_t, kAlike> seen_{}; // the signatures of the last launches, the last one at the end
   std::size_t seen_count_ = 0;
   bool on_plan_ = true;

@@ -27,11 +27,14 @@ AccessPlan doubled(const AccessPlan& plan) {
     };
     for (std::size_t at = 0; at <= plan.size(); ++at) {
       for (const Change& change : plan.changes(at))
-        if (change.made) recorder.made(name_of(change.block), plan.blocks()[change.block].bytes);
-        else recorder.dropped(name_of(change.block));
+        if (change.made)
+          recorder.made(name_of(change.block), plan.blocks()[change.block].bytes);
+        else
+          recorder.dropped(name_of(change.block));
       if (at == plan.size()) break;
       accesses.clear();
-      for (const PlannedUse& use : plan.uses(at)) accesses.push_back({name_of(use.block), plan.blocks()[use.block].bytes, use.use});
+      for (const PlannedUse& use : plan.uses(at))
+        accesses.push_back({name_of(use.block), plan.blocks()[use.block].bytes, use.use});
       recorder.launch(plan.duration(at), accesses);
     }
   }

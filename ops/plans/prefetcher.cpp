@@ -5,7 +5,8 @@
 
 namespace cairn::ops::plans {
 
-Prefetcher::Prefetcher(const Follower& follower, const Residents& residents, const Link& link, std::uint64_t capacity, const Limits& limits)
+Prefetcher::Prefetcher(const Follower& follower, const Residents& residents, const Link& link, std::uint64_t capacity,
+                       const Limits& limits)
     : follower_(follower), residents_(residents), link_(link), limits_(limits) {
   if (limits_.window_bytes == 0) limits_.window_bytes = capacity / 2;
 }
@@ -42,13 +43,14 @@ std::optional<Prefetcher::Fetch> Prefetcher::next(std::uint64_t free, const Time
   Fetch fetch{*name, plan.blocks()[block].bytes, position, {}};
   if (fetch.bytes <= free) return fetch;
   const Picoseconds begin = begins(position), takes = link_.in(fetch.bytes);
-  fetch.evicted = residents_.choose({fetch.bytes - free, position, std::max(now.copy_in, begin > takes ? begin - takes : 0), &link_});
+  fetch.evicted =
+      residents_.choose({fetch.bytes - free, position, std::max(now.copy_in, begin > takes ? begin - takes : 0), &link_});
   if (fetch.evicted.empty() || pays_to_wait(fetch, free, now)) return std::nullopt;
   return fetch;
 }
 
-// What is used until then may be needed even later, and could leave as soon as it has been used: nothing that leaves now would have
-// to come back. That is better where to bring it back takes longer than the link would be idle until then.
+// What is used until then may be needed even later, and could leave as soon as it has been used: nothing that leaves now would
+// have to come back. That is better where to bring it back takes longer than the link would be idle until then.
 bool Prefetcher::pays_to_wait(const Fetch& fetch, std::uint64_t free, const Timeline& now) const {
   std::uint64_t soonest = NextUse::kNever;
   Picoseconds back = 0, begin = now.copy_in;

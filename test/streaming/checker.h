@@ -24,7 +24,8 @@ public:
     Block& block = blocks_[move.block];
     const std::uint64_t bytes = run_.blocks()[move.block].bytes;
     if (move.launch < launch_) refuse(move, "goes back in time");
-    if (move.launch != launch_ && used_ != run_.uses(launch_).size() && !run_.uses(launch_).empty()) refuse(move, "comes before its launch is complete");
+    if (move.launch != launch_ && used_ != run_.uses(launch_).size() && !run_.uses(launch_).empty())
+      refuse(move, "comes before its launch is complete");
     if (move.launch != launch_) used_ = 0;
     launch_ = move.launch;
     switch (move.kind) {
@@ -81,7 +82,8 @@ private:
     bool filled = false;                // it has elements at all
   };
   void refuse(const Move& move, const std::string& why) {
-    if (fault_.empty()) fault_ = "launch " + std::to_string(move.launch) + ": block " + shown(run_.blocks()[move.block].name) + " " + why;
+    if (fault_.empty())
+      fault_ = "launch " + std::to_string(move.launch) + ": block " + shown(run_.blocks()[move.block].name) + " " + why;
   }
   const AccessPlan& run_;
   std::uint64_t capacity_, here_ = 0, peak_ = 0;

@@ -14,7 +14,8 @@ namespace {
 
 std::vector<Access> at(const AccessPlan& run, std::size_t position) {
   std::vector<Access> accesses;
-  for (const PlannedUse& use : run.uses(position)) accesses.push_back({run.blocks()[use.block].name, run.blocks()[use.block].bytes, use.use});
+  for (const PlannedUse& use : run.uses(position))
+    accesses.push_back({run.blocks()[use.block].name, run.blocks()[use.block].bytes, use.use});
   return accesses;
 }
 
@@ -126,7 +127,8 @@ TEST_CASE("launches that look alike are told apart by those around them") {
 }
 
 TEST_CASE("what is made is known by its place, not by its name") {
-  const AccessPlan plan = training({.layers = 10, .streamed = true}), run = training({.layers = 10, .streamed = true, .births = 1000});
+  const AccessPlan plan = training({.layers = 10, .streamed = true}),
+                   run = training({.layers = 10, .streamed = true, .births = 1000});
   Follower follower(plan);
   CHECK(follow(follower, run, 0, 10) == 10);
   CHECK(follower.next_use(born_name(1003)) == NextUse{looked_up(plan, *plan.find(born_name(3)), 9).position, true});
@@ -162,8 +164,10 @@ TEST_CASE("runs that leave their plan at random places find it again") {
     for (std::size_t i = 0; i < plan.size(); ++i) {
       if (random() % 40 == 0) {
         ++cuts;
-        if (random() % 2 == 0) i = std::min(i + 1 + random() % 10, plan.size() - 1);
-        else follower.launch(std::vector{read(leaf_name(1000 + random() % 5), 7)});
+        if (random() % 2 == 0)
+          i = std::min(i + 1 + random() % 10, plan.size() - 1);
+        else
+          follower.launch(std::vector{read(leaf_name(1000 + random() % 5), 7)});
       }
       on_plan += follow(follower, plan, i, i + 1);
       ++launches;

@@ -116,7 +116,8 @@ TEST_CASE("what makes no sense is no plan") {
   };
   CHECK(fault_after([](auto& p) { p.blocks[1].name = p.blocks[0].name; }) == "block x3 is there twice");
   CHECK(fault_after([](auto& p) { p.blocks[1].bytes = UINT64_MAX; }) == "block x1 of 18446744073709551615 bytes is too large");
-  CHECK(fault_after([](auto& p) { p.durations[0] = AccessPlan::kMostDuration; }) == "its launches take longer than a plan can be");
+  CHECK(fault_after([](auto& p) { p.durations[0] = AccessPlan::kMostDuration; }) ==
+        "its launches take longer than a plan can be");
   CHECK(fault_after([](auto& p) { p.first_use[1] = 9; }) == "its launches do not fit its accesses");
   CHECK(fault_after([](auto& p) { p.uses[0].block = 2; }) == "launch 0 uses block b4 where it does not exist");
   CHECK(fault_after([](auto& p) { p.uses[0].block = 99; }) == "launch 0 uses block ? where it does not exist");
@@ -164,10 +165,18 @@ TEST_CASE("bytes that somebody made up are refused or make a plan, whatever they
     for (std::uint64_t changes = 1 + random() % 3; changes > 0; --changes) {
       const std::size_t at = 24 + random() % (bytes.size() - 24);
       switch (random() % 4) {
-      case 0: bytes[at] = static_cast<std::byte>(random()); break;
-      case 1: bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(at)); break;
-      case 2: bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), static_cast<std::byte>(random())); break;
-      default: std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), std::min<std::size_t>(4, bytes.size() - at), std::byte{0xFF});
+      case 0:
+        bytes[at] = static_cast<std::byte>(random());
+        break;
+      case 1:
+        bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(at));
+        break;
+      case 2:
+        bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), static_cast<std::byte>(random()));
+        break;
+      default:
+        std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), std::min<std::size_t>(4, bytes.size() - at),
+                    std::byte{0xFF});
       }
     }
     reseal(bytes);

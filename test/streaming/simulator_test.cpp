@@ -43,8 +43,10 @@ AccessPlan gone_astray(const AccessPlan& run, std::mt19937_64& random) {
   std::uint64_t births = std::uint64_t{1} << 40;
   for (std::size_t i = 0, most = 2 * run.size(); i < run.size() && most > 0; ++i, --most) {
     if (random() % rare == 0) {
-      if (random() % 3 == 0) i = random() % run.size();
-      else if (random() % 2 == 0) i = std::min(i + random() % 9, run.size() - 1);
+      if (random() % 3 == 0)
+        i = random() % run.size();
+      else if (random() % 2 == 0)
+        i = std::min(i + random() % 9, run.size() - 1);
       else {
         const Name fresh = born_name(births++);
         recorder.made(fresh, 1 + random() % 3);
@@ -53,7 +55,8 @@ AccessPlan gone_astray(const AccessPlan& run, std::mt19937_64& random) {
     }
     std::vector<Access> accesses;
     for (const PlannedUse& use : run.uses(i))
-      if (const PlannedBlock& block = run.blocks()[use.block]; !dropped.contains(block.name)) accesses.push_back({block.name, block.bytes, use.use});
+      if (const PlannedBlock& block = run.blocks()[use.block]; !dropped.contains(block.name))
+        accesses.push_back({block.name, block.bytes, use.use});
     recorder.launch(run.duration(i), accesses);
     for (const Change& change : run.changes(i + 1)) {
       const Name name = run.blocks()[change.block].name;
@@ -65,7 +68,7 @@ AccessPlan gone_astray(const AccessPlan& run, std::mt19937_64& random) {
 }
 
 constexpr Policy kByBlocks[] = {Policy::planned, Policy::planned_on_demand, Policy::demand, Policy::queued_demand};
-constexpr Policy kPolicies[] = {Policy::planned, Policy::planned_on_demand, Policy::demand,          Policy::queued_demand,
+constexpr Policy kPolicies[] = {Policy::planned, Policy::planned_on_demand,  Policy::demand,         Policy::queued_demand,
                                 Policy::unified, Policy::unified_prefetched, Policy::unified_planned};
 
 Memory memory_of(std::uint64_t capacity, std::mt19937_64& random) {
@@ -107,7 +110,8 @@ TEST_CASE("with plans that are wrong on purpose everything is allowed still") {
   for (std::uint64_t seed = 0; seed < 120; ++seed) {
     const AccessPlan plan = chance_run(seed, {.launches = 150, .leaves = 5 + seed % 20, .least = 1, .most = 1 + 8 * seed});
     // One that went another way, or of another program altogether.
-    const AccessPlan run = seed % 8 == 0 ? chance_run(seed + 1000, {.launches = 150, .leaves = 9, .least = 1, .most = 100}) : gone_astray(plan, random);
+    const AccessPlan run = seed % 8 == 0 ? chance_run(seed + 1000, {.launches = 150, .leaves = 9, .least = 1, .most = 100})
+                                         : gone_astray(plan, random);
     const Memory memory = memory_of(std::max(largest_launch(run), largest_launch(plan)) + random() % (1 + 30 * seed), random);
     for (const Ending ending : {Ending::once, Ending::again}) {
       const Foresight foresight = foresee(plan, memory, ending);
@@ -126,7 +130,8 @@ TEST_CASE("a launch that the memory does not hold is said to fail") {
   const AccessPlan run = training({.layers = 4, .weight = 1000});
   Memory memory;
   memory.capacity = 999;
-  for (const Policy policy : kPolicies) CHECK(simulate(run, nullptr, policy, memory).failed.starts_with("launch 0 finds no room"));
+  for (const Policy policy : kPolicies)
+    CHECK(simulate(run, nullptr, policy, memory).failed.starts_with("launch 0 finds no room"));
   memory.capacity = 1000;
   for (const Policy policy : kByBlocks) CHECK(simulate(run, nullptr, policy, memory).failed.empty());
 }
