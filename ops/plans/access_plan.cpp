@@ -15,9 +15,12 @@ namespace {
 
 std::string_view verb(Use use) {
   switch (use) {
-  case Use::read: return "reads";
-  case Use::write_whole: return "writes";
-  default: return "changes";
+  case Use::read:
+    return "reads";
+  case Use::write_whole:
+    return "writes";
+  default:
+    return "changes";
   }
 }
 
@@ -43,11 +46,13 @@ struct Life {
 std::string fault_in_blocks(const AccessPlan::Parts& parts) {
   std::vector<Name> names;
   for (const PlannedBlock& block : parts.blocks) {
-    if (block.bytes > AccessPlan::kMostBytes) return fmt::format("block {} of {} bytes is too large", shown(block.name), block.bytes);
+    if (block.bytes > AccessPlan::kMostBytes)
+      return fmt::format("block {} of {} bytes is too large", shown(block.name), block.bytes);
     names.push_back(block.name);
   }
   std::ranges::sort(names);
-  if (const auto twice = std::ranges::adjacent_find(names); twice != names.end()) return fmt::format("block {} is there twice", shown(*twice));
+  if (const auto twice = std::ranges::adjacent_find(names); twice != names.end())
+    return fmt::format("block {} is there twice", shown(*twice));
   return {};
 }
 
@@ -56,7 +61,9 @@ std::string fault_in_blocks(const AccessPlan::Parts& parts) {
 std::string fault_in_order(const AccessPlan::Parts& parts) {
   std::vector<Life> lives(parts.blocks.size());
   std::uint32_t known = 0;
-  const auto at = [&](std::uint32_t block) { return fmt::format("block {}", block < lives.size() ? shown(parts.blocks[block].name) : "?"); };
+  const auto at = [&](std::uint32_t block) {
+    return fmt::format("block {}", block < lives.size() ? shown(parts.blocks[block].name) : "?");
+  };
   const auto meet = [&](std::uint32_t block) {
     if (block == known && block < lives.size()) {
       lives[block].known = true;
@@ -68,8 +75,10 @@ std::string fault_in_order(const AccessPlan::Parts& parts) {
     for (std::uint32_t c = parts.first_change[i]; c < parts.first_change[i + 1]; ++c) {
       const Change& change = parts.changes[c];
       const bool fresh = change.block == known;
-      if (!meet(change.block)) return fmt::format("{} changes in front of launch {} where it does not exist", at(change.block), i);
-      if (change.made && (!fresh || !is_born(parts.blocks[change.block].name))) return fmt::format("{} is made where it is there already", at(change.block));
+      if (!meet(change.block))
+        return fmt::format("{} changes in front of launch {} where it does not exist", at(change.block), i);
+      if (change.made && (!fresh || !is_born(parts.blocks[change.block].name)))
+        return fmt::format("{} is made where it is there already", at(change.block));
       lives[change.block].dropped = !change.made;
     }
     if (i == parts.durations.size()) break;
@@ -85,9 +94,11 @@ std::string fault_in_order(const AccessPlan::Parts& parts) {
 
 std::string fault_of(const AccessPlan::Parts& parts) {
   const std::size_t launches = parts.durations.size();
-  if (launches > AccessPlan::kMostLaunches || parts.uses.size() > AccessPlan::kMostUses || parts.changes.size() > AccessPlan::kMostUses)
+  if (launches > AccessPlan::kMostLaunches || parts.uses.size() > AccessPlan::kMostUses ||
+      parts.changes.size() > AccessPlan::kMostUses)
     return "it is longer than a plan can be";
-  if (!are_offsets(parts.first_use, launches, parts.uses.size()) || !are_offsets(parts.first_change, launches + 1, parts.changes.size()))
+  if (!are_offsets(parts.first_use, launches, parts.uses.size()) ||
+      !are_offsets(parts.first_change, launches + 1, parts.changes.size()))
     return "its launches do not fit its accesses";
   Picoseconds sum = 0;
   for (const Picoseconds duration : parts.durations) {
@@ -110,8 +121,10 @@ std::uint64_t digest_of(const AccessPlan::Parts& parts) {
     digest.add(block.bytes);
   });
   add_all(parts.durations, [&](Picoseconds duration) { digest.add(duration); });
-  for (const auto* const offsets : {&parts.first_use, &parts.first_change}) add_all(*offsets, [&](std::uint32_t offset) { digest.add(offset); });
-  add_all(parts.uses, [&](const PlannedUse& use) { digest.add(std::uint64_t{use.block} << 2 | static_cast<std::uint64_t>(use.use)); });
+  for (const auto* const offsets : {&parts.first_use, &parts.first_change})
+    add_all(*offsets, [&](std::uint32_t offset) { digest.add(offset); });
+  add_all(parts.uses,
+          [&](const PlannedUse& use) { digest.add(std::uint64_t{use.block} << 2 | static_cast<std::uint64_t>(use.use)); });
   add_all(parts.changes, [&](const Change& change) { digest.add(std::uint64_t{change.block} << 1 | (change.made ? 1 : 0)); });
   return digest.value();
 }
@@ -164,8 +177,8 @@ std::string AccessPlan::summary() const {
     leaves += is_born(block.name) ? 0 : 1;
     (is_born(block.name) ? born_bytes : leaf_bytes) += block.bytes;
   }
-  return fmt::format("{} launches of {} us, {} leaves of {}, {} blocks of {} made on the way", size(), duration() / 1'000'000, leaves, of_bytes(leaf_bytes),
-                     blocks().size() - leaves, of_bytes(born_bytes));
+  return fmt::format("{} launches of {} us, {} leaves of {}, {} blocks of {} made on the way", size(), duration() / 1'000'000,
+                     leaves, of_bytes(leaf_bytes), blocks().size() - leaves, of_bytes(born_bytes));
 }
 
 std::string AccessPlan::listing(std::size_t most) const {
@@ -203,14 +216,18 @@ std::uint32_t Recorder::block(Name name, std::uint64_t bytes) {
 }
 
 void Recorder::launch(Picoseconds duration, std::span<const Access> accesses) {
-  if (parts_.durations.size() == AccessPlan::kMostLaunches || parts_.uses.size() + accesses.size() > AccessPlan::kMostUses) too_much_ = true;
+  if (parts_.durations.size() == AccessPlan::kMostLaunches || parts_.uses.size() + accesses.size() > AccessPlan::kMostUses)
+    too_much_ = true;
   if (too_much_) return;
   const std::uint32_t first = parts_.first_use.back();
   for (const Access& access : accesses) {
     const std::uint32_t used = block(access.name, access.bytes);
-    const auto before = std::find_if(parts_.uses.begin() + first, parts_.uses.end(), [&](const PlannedUse& use) { return use.block == used; });
-    if (before == parts_.uses.end()) parts_.uses.push_back({used, access.use});
-    else before->use = both(before->use, access.use);
+    const auto before =
+        std::find_if(parts_.uses.begin() + first, parts_.uses.end(), [&](const PlannedUse& use) { return use.block == used; });
+    if (before == parts_.uses.end())
+      parts_.uses.push_back({used, access.use});
+    else
+      before->use = both(before->use, access.use);
   }
   parts_.durations.push_back(duration);
   parts_.first_use.push_back(static_cast<std::uint32_t>(parts_.uses.size()));

@@ -60,7 +60,7 @@ struct Change {
 class AccessPlan {
 public:
   static constexpr std::size_t kMostLaunches = std::size_t{1} << 26, kMostUses = std::size_t{1} << 28;
-  static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48;         // of a block
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48;  // of a block
   static constexpr Picoseconds kMostDuration = std::uint64_t{1} << 60; // of all launches together: two weeks
 
   AccessPlan() : AccessPlan(Parts{}) {}
@@ -74,7 +74,8 @@ public:
   }
   // Each block at most once, in the order in which the launch named them first.
   std::span<const PlannedUse> uses(std::size_t position) const {
-    return std::span(parts_.uses).subspan(parts_.first_use[position], parts_.first_use[position + 1] - parts_.first_use[position]);
+    return std::span(parts_.uses)
+        .subspan(parts_.first_use[position], parts_.first_use[position + 1] - parts_.first_use[position]);
   }
   // In front of the launch at `position`; behind the last one at size().
   std::span<const Change> changes(std::size_t position) const {
@@ -92,6 +93,8 @@ public:
   std::span<const Use> uses_of(std::uint32_t block) const {
     return std::span(uses_at_).subspan(first_position_[block], first_position_[block + 1] - first_position_[block]);
   }
+  // The number of its first use, where uses are counted block by block; the others follow.
+  std::uint32_t first_use(std::uint32_t block) const { return first_position_[block]; }
   // The place in front of which it is dropped; size() + 1 if it is not.
   std::size_t dropped(std::uint32_t block) const { return dropped_[block]; }
 

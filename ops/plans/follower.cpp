@@ -23,8 +23,8 @@ std::uint64_t window_of(std::span<const std::uint64_t> signatures) {
 using Index = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
 
 std::span<const std::pair<std::uint64_t, std::uint32_t>> like(const Index& index, std::uint64_t hash) {
-  const auto found = std::ranges::equal_range(index, hash, {}, &Index::value_type::first);
-  return {found.begin(), found.end()};
+  const auto begin = std::lower_bound(index.begin(), index.end(), std::pair(hash, std::uint32_t{0}));
+  return {begin, std::upper_bound(begin, index.end(), std::pair(hash, UINT32_MAX))};
 }
 
 } // namespace
@@ -63,8 +63,10 @@ void Follower::merge(std::span<const Access> accesses) {
   merged_.clear();
   for (const Access& access : accesses) {
     const auto before = std::ranges::find(merged_, access.name, &Access::name);
-    if (before == merged_.end()) merged_.push_back(access);
-    else before->use = both(before->use, access.use);
+    if (before == merged_.end())
+      merged_.push_back(access);
+    else
+      before->use = both(before->use, access.use);
   }
 }
 
@@ -98,7 +100,8 @@ void Follower::bind(std::size_t position) {
       owners_[block].gone = false;
       continue;
     }
-    if (const auto old = bindings_.find(name); old != bindings_.end() && old->second.block != block) owners_[old->second.block].bound = false;
+    if (const auto old = bindings_.find(name); old != bindings_.end() && old->second.block != block)
+      owners_[old->second.block].bound = false;
     Owner& owner = owners_[block];
     if (owner.bound && owner.name != name) bindings_.erase(owner.name);
     bindings_[name] = {block, stretch_};
@@ -159,8 +162,10 @@ Follower::Step Follower::turn(std::uint64_t signature, Step otherwise) {
   }
   const std::uint64_t size = plan_.size(), left = next_ % size;
   position_ = next_ - left + *place;
-  if (ending_ == Ending::once) position_ = *place;
-  else if (*place < left) position_ += size;
+  if (ending_ == Ending::once)
+    position_ = *place;
+  else if (*place < left)
+    position_ += size;
   next_ = position_ + 1;
   bind(*place);
   on_plan_ = true;
@@ -179,25 +184,43 @@ void Follower::dropped(Name name) {
   bindings_.erase(bound);
 }
 
-NextUse Follower::next_use_of(std::uint32_t block) const {
+NextUse Follower::use_from(std::uint32_t block, std::uint64_t position) const {
   if (!on_plan_) return {};
   const auto positions = plan_.positions(block);
   const std::uint64_t size = plan_.size();
-  const auto at = [&](std::size_t use, std::uint64_t from) { return NextUse{from + positions[use], needs_elements(plan_.uses_of(block)[use])}; };
+  const auto at = [&](std::size_t use, std::uint64_t from) {
+    return NextUse{from + positions[use], needs_elements(plan_.uses_of(block)[use])};
+  };
   constexpr NextUse never{NextUse::kNever, false};
-  if (owners_[block].gone || (ending_ == Ending::once && next_ >= size)) return never;
-  const std::uint64_t place = next_ % size;
+  if (owners_[block].gone || (ending_ == Ending::once && position >= size)) return never;
+  const std::uint64_t place = position % size;
   const auto next = std::ranges::lower_bound(positions, place);
-  if (next != positions.end()) return at(static_cast<std::size_t>(next - positions.begin()), next_ - place);
-  if (plan_.dropped(block) <= size && plan_.dropped(block) >= place) return {next_ - place + plan_.dropped(block), false};
-  const bool comes_again = ending_ == Ending::again && !is_born(plan_.blocks()[block].name) && plan_.dropped(block) > size && !positions.empty();
-  return comes_again ? at(0, next_ - place + size) : never;
+  if (next != positions.end()) return at(static_cast<std::size_t>(next - positions.begin()), position - place);
+  if (plan_.dropped(block) <= size && plan_.dropped(block) >= place) return {position - place + plan_.dropped(block), false};
+  const bool comes_again =
+      ending_ == Ending::again && !is_born(plan_.blocks()[block].name) && plan_.dropped(block) > size && !positions.empty();
+  return comes_again ? at(0, position - place + size) : never;
 }
 
 NextUse Follower::next_use(Name name) const {
   if (!on_plan_) return {};
   const auto block = planned(name);
   return block ? next_use_of(*block) : NextUse{NextUse::kNever, false};
+}
+
+std::optional<std::uint32_t> Follower::last_write(Name name) const {
+  const auto block = on_plan_ ? planned(name) : std::nullopt;
+  if (!block || next_ == 0) return std::nullopt;
+  const auto positions = plan_.positions(*block);
+  const auto uses = plan_.uses_of(*block);
+  const auto over = static_cast<std::size_t>(std::ranges::upper_bound(positions, position_ % plan_.size()) - positions.begin());
+  const auto last_of = [&](std::size_t from, std::size_t to) -> std::optional<std::uint32_t> {
+    while (to > from)
+      if (writes(uses[--to])) return plan_.first_use(*block) + static_cast<std::uint32_t>(to);
+    return std::nullopt;
+  };
+  if (const auto use = last_of(0, over)) return use;
+  return position_ >= plan_.size() ? last_of(over, uses.size()) : std::nullopt;
 }
 
 std::optional<std::uint32_t> Follower::planned(Name name) const {

@@ -1,10 +1,10 @@
 // Walks along a plan while the call that it was recorded from is made again. Told of each launch before it is made, it says
-// whether that is the one which the plan foretells, and when each block will be used next. A run may leave the plan anywhere: then
-// nothing is known until launches come that the plan has, one behind another, and from there it is followed again.
+// whether that is the one which the plan foretells, and when each block will be used next. A run may leave the plan anywhere:
+// then nothing is known until launches come that the plan has, one behind another, and from there it is followed again.
 //
-// What was made in the call is known by its place in launches rather than by its name, since one block more or less in front of it
-// changes the names of all that follow: a name is bound to a block of the plan when a launch that fits uses it first. Leaves are
-// known by their names.
+// What was made in the call is known by its place in launches rather than by its name, since one block more or less in front of
+// it changes the names of all that follow: a name is bound to a block of the plan when a launch that fits uses it first. Leaves
+// are known by their names.
 #pragma once
 
 #include "ops/plans/access_plan.h"
@@ -59,7 +59,11 @@ public:
 
   // After the launch that came last. O(log n) in the number of uses of this block.
   NextUse next_use(Name name) const;
-  NextUse next_use_of(std::uint32_t block) const;
+  NextUse next_use_of(std::uint32_t block) const { return use_from(block, next_); }
+  // Behind a position that is still to come.
+  NextUse next_use_after(std::uint32_t block, std::uint64_t position) const { return use_from(block, position + 1); }
+  // Which use wrote it last, the launch that came last included: a number as AccessPlan::first_use gives them.
+  std::optional<std::uint32_t> last_write(Name name) const;
   // Which block of the plan that is, and the other way round; none if it is not known (yet).
   std::optional<std::uint32_t> planned(Name name) const;
   std::optional<Name> name_of(std::uint32_t block) const;
@@ -81,6 +85,7 @@ private:
     bool gone = false; // a leaf that was dropped
     std::uint64_t stretch = 0;
   };
+  NextUse use_from(std::uint32_t block, std::uint64_t position) const;
   std::uint64_t signature(std::span<const Access> accesses) const;
   std::uint64_t signature_at(std::size_t position) const;
   std::optional<std::size_t> find(std::uint64_t signature) const;
@@ -95,8 +100,8 @@ private:
   std::vector<std::uint64_t> signatures_;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> by_signature_, by_window_; // sorted
   std::unordered_map<Name, Binding> bindings_;
-  std::vector<Owner> owners_;             // by block
-  std::vector<Access> merged_;            // the launch that came last
+  std::vector<Owner> owners_;                // by block
+  std::vector<Access> merged_;               // the launch that came last
   std::array<std::uint64_t, kAlike> seen_{}; // the signatures of the last launches, the last one at the end
   std::size_t seen_count_ = 0;
   bool on_plan_ = true;

@@ -36,8 +36,12 @@ struct Timeline {
     if (ready > execute) stalled += ready - execute;
     return execute = std::max(execute, ready) + duration;
   }
-  Picoseconds in(const Link& link, std::uint64_t bytes, Picoseconds ready) { return copy_in = std::max(copy_in, ready) + link.in(bytes); }
-  Picoseconds out(const Link& link, std::uint64_t bytes, Picoseconds ready) { return copy_out = std::max(copy_out, ready) + link.out(bytes); }
+  Picoseconds in(const Link& link, std::uint64_t bytes, Picoseconds ready) {
+    return copy_in = std::max(copy_in, ready) + link.in(bytes);
+  }
+  Picoseconds out(const Link& link, std::uint64_t bytes, Picoseconds ready) {
+    return copy_out = std::max(copy_out, ready) + link.out(bytes);
+  }
 };
 
 } // namespace cairn::ops::plans

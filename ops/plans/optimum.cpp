@@ -25,8 +25,10 @@ std::optional<std::uint64_t> belady_bytes(const AccessPlan& run, std::uint64_t c
   };
   for (std::size_t at = 0; at < run.size(); ++at) {
     for (const Change& change : run.changes(at)) {
-      if (change.made) filled[change.block] = !run.uses_of(change.block).empty() && needs_elements(run.uses_of(change.block).front());
-      else if (key[change.block] != SIZE_MAX) leave(change.block);
+      if (change.made)
+        filled[change.block] = !run.uses_of(change.block).empty() && needs_elements(run.uses_of(change.block).front());
+      else if (key[change.block] != SIZE_MAX)
+        leave(change.block);
     }
     // Those of this launch are needed at once, so they are the last to leave.
     for (const PlannedUse& use : run.uses(at)) {

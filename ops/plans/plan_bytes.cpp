@@ -118,7 +118,8 @@ std::optional<AccessPlan> from_bytes(std::span<const std::byte> bytes, std::stri
     if (in.left() < kChecksummedFrom || in.u64() != kPlanMagic) throw Malformed("these bytes are no streaming plan");
     if (const std::uint32_t version = in.u32(); version != kPlanVersion)
       throw Malformed(fmt::format("the streaming plan is of version {}; this is {}", version, kPlanVersion));
-    if (in.u32() != 0 || in.u64() != checksum(bytes.subspan(kChecksummedFrom))) throw Malformed("the streaming plan is damaged: its checksum does not fit");
+    if (in.u32() != 0 || in.u64() != checksum(bytes.subspan(kChecksummedFrom)))
+      throw Malformed("the streaming plan is damaged: its checksum does not fit");
     std::optional<AccessPlan> plan;
     try {
       plan = AccessPlan::made_of(read(in), fault);

@@ -5,7 +5,8 @@
 
 namespace cairn::ops::plans {
 
-Prefetcher::Prefetcher(const Follower& follower, const Residents& residents, const Link& link, std::uint64_t capacity, const Limits& limits)
+Prefetcher::Prefetcher(const Follower& follower, const Residents& residents, const Link& link, std::uint64_t capacity,
+                       const Limits& limits)
     : follower_(follower), residents_(residents), link_(link), limits_(limits) {
   if (limits_.window_bytes == 0) limits_.window_bytes = capacity / 2;
 }
@@ -42,9 +43,35 @@ std::optional<Prefetcher::Fetch> Prefetcher::next(std::uint64_t free, const Time
   Fetch fetch{*name, plan.blocks()[block].bytes, position, {}};
   if (fetch.bytes <= free) return fetch;
   const Picoseconds begin = begins(position), takes = link_.in(fetch.bytes);
-  fetch.evicted = residents_.choose({fetch.bytes - free, position, std::max(now.copy_in, begin > takes ? begin - takes : 0), &link_});
-  if (fetch.evicted.empty()) return std::nullopt;
+  fetch.evicted =
+      residents_.choose({fetch.bytes - free, position, std::max(now.copy_in, begin > takes ? begin - takes : 0), &link_});
+  if (fetch.evicted.empty() || pays_to_wait(fetch, free, now)) return std::nullopt;
   return fetch;
+}
+
+// What is used until then may be needed even later, and could leave as soon as it has been used: nothing that leaves now would
+// have to come back. That is better where to bring it back takes longer than the link would be idle until then.
+bool Prefetcher::pays_to_wait(const Fetch& fetch, std::uint64_t free, const Timeline& now) const {
+  std::uint64_t soonest = NextUse::kNever;
+  Picoseconds back = 0, begin = now.copy_in;
+  for (const Name name : fetch.evicted) {
+    const Residents::Resident& there = *residents_.find(name);
+    begin = std::max(begin, there.free_at);
+    soonest = std::min(soonest, there.next.position);
+    if (there.next.needs_elements) back += link_.in(there.bytes);
+    if (there.dirty && !there.must_out) back += link_.out(there.bytes);
+  }
+  const AccessPlan& plan = follower_.plan();
+  std::uint64_t better = free;
+  for (std::uint64_t at = follower_.position() + 1; at < fetch.needed_at; ++at) {
+    const Picoseconds end = now.execute + (plan.begins(at + 1) - plan.begins(follower_.position() + 1));
+    if (end > begin && end - begin >= back) return false;
+    for (const PlannedUse& use : plan.uses(static_cast<std::size_t>(at % plan.size()))) {
+      if (follower_.next_use_after(use.block, at).position > soonest) better += plan.blocks()[use.block].bytes;
+      if (better >= fetch.bytes) return true;
+    }
+  }
+  return false;
 }
 
 } // namespace cairn::ops::plans

@@ -1,10 +1,10 @@
 // Which block to bring before it is asked for, and when that is worth room for it.
 //
 // It looks ahead along the plan and adds up what launches are modelled to take, and what copies of the blocks that are not there
-// will take: a block is brought when to wait for one launch more would let some launch of the window come to a stop, and not before:
-// what comes too early takes the room of what could have stayed. Where copies take longer than launches, waiting always looks like
-// that; then one copy is queued when the one before it would end during the next launch, so that the link is never idle and nothing
-// comes earlier than it must.
+// will take: a block is brought when to wait for one launch more would let some launch of the window come to a stop, and not
+// before: what comes too early takes the room of what could have stayed. Where copies take longer than launches, waiting always
+// looks like that; then one copy is queued when the one before it would end during the next launch, so that the link is never
+// idle and nothing comes earlier than it must.
 //
 // What leaves for it is needed later than what comes, always. Times are modelled: they follow from the sequence of calls alone.
 #pragma once
@@ -26,21 +26,23 @@ public:
     std::size_t window_launches = 4096; // to look ahead at most
   };
   // All of them outlive it.
-  Prefetcher(const Follower& follower, const Residents& residents, const Link& link, std::uint64_t capacity, const Limits& limits);
+  Prefetcher(const Follower& follower, const Residents& residents, const Link& link, std::uint64_t capacity,
+             const Limits& limits);
   Prefetcher(const Follower& follower, const Residents& residents, const Link& link, std::uint64_t capacity)
       : Prefetcher(follower, residents, link, capacity, Limits{}) {}
 
   struct Fetch {
     Name name = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t needed_at = 0;    // position
-    std::vector<Name> evicted;      // first, written back where they are dirty
+    std::uint64_t needed_at = 0; // position
+    std::vector<Name> evicted;   // first, written back where they are dirty
   };
   // To be asked after each launch until it says no more: what to bring now. `free`: bytes of the memory that are free.
   // What it says must be done (or at least not be asked for again at once), and the residents told.
   std::optional<Fetch> next(std::uint64_t free, const Timeline& now) const;
 
 private:
+  bool pays_to_wait(const Fetch& fetch, std::uint64_t free, const Timeline& now) const;
   const Follower& follower_;
   const Residents& residents_;
   const Link& link_;

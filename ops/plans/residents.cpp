@@ -6,14 +6,16 @@
 
 namespace cairn::ops::plans {
 
-Residents::Residents(const Follower* follower)
-    : follower_(follower), missing_at_(follower == nullptr ? 0 : follower->plan().blocks().size(), NextUse::kNever) {
+Residents::Residents(const Follower* follower, const Foresight* foresight)
+    : follower_(follower), foresight_(foresight),
+      missing_at_(follower == nullptr ? 0 : follower->plan().blocks().size(), NextUse::kNever) {
   replan();
 }
 
 Residents::Class Residents::class_of(const Resident& resident) {
   if (!resident.next.known()) return resident.dirty ? kOldDirty : kOldClean;
-  const int copies = (resident.dirty ? 1 : 0) + (!resident.next.never() && resident.next.needs_elements ? 1 : 0);
+  const int copies =
+      (resident.dirty && !resident.must_out ? 1 : 0) + (!resident.next.never() && resident.next.needs_elements ? 1 : 0);
   return copies == 0 ? kFree : copies == 1 ? kOnce : kTwice;
 }
 
@@ -37,12 +39,21 @@ void Residents::remove_missing(std::uint32_t block) {
   if (at != NextUse::kNever) missing_.erase({at, block});
 }
 
+bool Residents::must_out(Name name) const {
+  if (foresight_ == nullptr || foresight_->copied_out.empty()) return false;
+  const auto use = follower_->last_write(name);
+  return use && foresight_->copied_out[*use];
+}
+
 void Residents::put(Name name, std::uint64_t bytes, bool dirty, Picoseconds free_at) {
   const auto [at, fresh] = residents_.try_emplace(name);
   Resident& resident = at->second;
-  if (fresh) bytes_ += resident.bytes = bytes;
-  else erase(name, resident);
+  if (fresh)
+    bytes_ += resident.bytes = bytes;
+  else
+    erase(name, resident);
   resident.dirty = dirty;
+  resident.must_out = dirty && must_out(name);
   resident.next = follower_ == nullptr ? NextUse{} : follower_->next_use(name);
   resident.used = now_;
   resident.free_at = free_at;
@@ -102,6 +113,7 @@ const Residents::Resident* Residents::find(Name name) const {
 std::vector<Name> Residents::choose(const Want& want) const {
   std::vector<std::pair<Name, std::uint64_t>> chosen;
   std::uint64_t freed = 0;
+  const std::uint64_t twice = foresight_ == nullptr ? 2 : foresight_->twice;
   const std::uint64_t here = follower_ == nullptr || !follower_->on_plan() ? 0 : follower_->position();
   for (const bool in_time : {true, false}) {
     if (freed >= want.bytes) break;
@@ -122,10 +134,14 @@ std::vector<Name> Residents::choose(const Want& want) const {
       unsigned best = kClasses;
       const auto has = [&](unsigned c) { return at[c] != orders_[c].end(); };
       const auto ahead = [&](unsigned c) { return UINT64_MAX - at[c]->order - here; }; // launches until it is used
-      if (has(kFree)) best = kFree;
-      else if (has(kOnce) && has(kTwice)) best = ahead(kOnce) >= ahead(kTwice) / 2 ? kOnce : kTwice;
-      else if (has(kOnce) || has(kTwice)) best = has(kOnce) ? kOnce : kTwice;
-      else if (has(kOldClean) || has(kOldDirty)) best = has(kOldClean) ? kOldClean : kOldDirty;
+      if (has(kFree))
+        best = kFree;
+      else if (has(kOnce) && has(kTwice))
+        best = ahead(kOnce) >= ahead(kTwice) / twice ? kOnce : kTwice;
+      else if (has(kOnce) || has(kTwice))
+        best = has(kOnce) ? kOnce : kTwice;
+      else if (has(kOldClean) || has(kOldDirty))
+        best = has(kOldClean) ? kOldClean : kOldDirty;
       if (best == kClasses) break;
       const Name name = at[best]->name;
       ++at[best];
@@ -139,8 +155,10 @@ std::vector<Name> Residents::choose(const Want& want) const {
   // From the one that is worth most: whoever is not needed stays.
   std::vector<Name> names;
   for (auto one = chosen.rbegin(); one != chosen.rend(); ++one) {
-    if (freed - one->second >= want.bytes) freed -= one->second;
-    else names.push_back(one->first);
+    if (freed - one->second >= want.bytes)
+      freed -= one->second;
+    else
+      names.push_back(one->first);
   }
   std::ranges::reverse(names);
   return names;

@@ -2,14 +2,16 @@
 //
 // Along a plan: what is needed last goes first, which is the best there is for blocks of one size without write-backs (Belady).
 // Otherwise a byte is worth what it will cost to have it back, for as long as it must be kept until then. To bring a block back
-// costs its bytes once if its elements are needed, and once more if it must be written back before it goes; so the time until the
-// next use is divided by 0, 1 or 2, and the largest goes first. The number of bytes cancels out, but what is chosen to make room
-// is looked at again from its end: what the others make superfluous stays.
+// costs its bytes once if its elements are needed, and once more if it must be written back before it goes and would not have to
+// be otherwise; so the time until the next use is divided by 0, 1 or 2, and the largest goes first. The number of bytes cancels
+// out, but what is chosen to make room is looked at again from its end: what the others make superfluous stays.
 //
-// Without a plan, or where the run has left it: the least recently used goes first, but what has a copy below before what has none.
+// Without a plan, or where the run has left it: the least recently used goes first, but what has a copy below before what has
+// none.
 #pragma once
 
 #include "ops/plans/follower.h"
+#include "ops/plans/foresight.h"
 #include "ops/plans/link.h"
 
 #include <cstdint>
@@ -24,15 +26,16 @@ class Residents {
 public:
   struct Resident {
     std::uint64_t bytes = 0;
-    bool dirty = false;       // it has no copy below
-    unsigned pins = 0;        // launches that are put together, or a copy: it must stay
-    NextUse next;             // as it was known when it was used last
-    std::uint64_t used = 0;   // the count of launches then
-    Picoseconds free_at = 0;  // modelled: when nothing that is queued uses it any more
+    bool dirty = false;      // it has no copy below
+    bool must_out = false;   // and will be copied out in any case, sooner or later
+    unsigned pins = 0;       // launches that are put together, or a copy: it must stay
+    NextUse next;            // as it was known when it was used last
+    std::uint64_t used = 0;  // the count of launches then
+    Picoseconds free_at = 0; // modelled: when nothing that is queued uses it any more
   };
 
-  // Null: there is no plan. The follower outlives it.
-  explicit Residents(const Follower* follower);
+  // Null: there is no plan. Or nothing is known of write-backs. Both outlive it.
+  explicit Residents(const Follower* follower, const Foresight* foresight = nullptr);
 
   // The block gets a copy in this memory, or is used there again: call it when a launch has been queued, and what comes by
   // prefetch as well. `free_at`: when that use or copy ends.
@@ -59,7 +62,7 @@ public:
   const std::set<std::pair<std::uint64_t, std::uint32_t>>& missing() const { return missing_; }
 
   struct Want {
-    std::uint64_t bytes = 0;                // that must become free
+    std::uint64_t bytes = 0;                     // that must become free
     std::optional<std::uint64_t> needed_at = {}; // what the plan needs there or before stays; none: whatever is not pinned may go
     // What queued work, or its own write-back over that link, would keep beyond this stays if there is anything else.
     Picoseconds free_by = UINT64_MAX;
@@ -84,7 +87,10 @@ private:
   void add_missing(std::uint32_t block);
   void remove_missing(std::uint32_t block);
 
+  bool must_out(Name name) const;
+
   const Follower* follower_;
+  const Foresight* foresight_;
   std::unordered_map<Name, Resident> residents_;
   std::set<std::pair<std::uint64_t, std::uint32_t>> missing_;
   std::vector<std::uint64_t> missing_at_; // by block of the plan; kNever: it is not missing

@@ -45,10 +45,11 @@ private:
 class Blocks {
 public:
   Blocks(const AccessPlan& run, const AccessPlan& plan, Policy policy, const Memory& memory, Ending ending,
-         const std::function<void(const Move&)>& each)
+         const Foresight* foresight, const std::function<void(const Move&)>& each)
       : run_(run), policy_(policy), memory_(memory), each_(each), follower_(plan, ending),
-        residents_(is_planned() ? &follower_ : nullptr), prefetcher_(follower_, residents_, memory_.link, memory.capacity),
-        room_(memory.capacity), below_(run.blocks().size()), pinned_(run.blocks().size()) {
+        residents_(is_planned() ? &follower_ : nullptr, is_planned() ? foresight : nullptr),
+        prefetcher_(follower_, residents_, memory_.link, memory.capacity), room_(memory.capacity), below_(run.blocks().size()),
+        pinned_(run.blocks().size()) {
     for (std::size_t i = 0; i < below_.size(); ++i) below_[i].current = !is_born(run.blocks()[i].name);
   }
 
@@ -198,20 +199,27 @@ private:
 
 std::string_view name_of(Policy policy) {
   switch (policy) {
-  case Policy::planned: return "planned";
-  case Policy::planned_on_demand: return "planned on demand";
-  case Policy::demand: return "demand";
-  case Policy::queued_demand: return "queued demand";
-  case Policy::unified: return "unified";
-  case Policy::unified_prefetched: return "unified, prefetched";
-  default: return "unified, planned";
+  case Policy::planned:
+    return "planned";
+  case Policy::planned_on_demand:
+    return "planned on demand";
+  case Policy::demand:
+    return "demand";
+  case Policy::queued_demand:
+    return "queued demand";
+  case Policy::unified:
+    return "unified";
+  case Policy::unified_prefetched:
+    return "unified, prefetched";
+  default:
+    return "unified, planned";
   }
 }
 
 Simulated simulate(const AccessPlan& run, const AccessPlan* plan, Policy policy, const Memory& memory, Ending ending,
-                   const std::function<void(const Move&)>& each) {
-  if (policy >= Policy::unified) return simulate_unified(run, plan == nullptr ? run : *plan, policy, memory);
-  return Blocks(run, plan == nullptr ? run : *plan, policy, memory, ending, each).simulate();
+                   const Foresight* foresight, const std::function<void(const Move&)>& each) {
+  if (policy >= Policy::unified) return simulate_unified(run, plan == nullptr ? run : *plan, policy, memory, ending);
+  return Blocks(run, plan == nullptr ? run : *plan, policy, memory, ending, foresight, each).simulate();
 }
 
 } // namespace cairn::ops::plans

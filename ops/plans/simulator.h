@@ -1,9 +1,10 @@
-// One memory of a device and its three streams in virtual time: what a run of recorded launches would take, and what it would move,
-// under several ways to decide what is in the memory. With the same decisions a device comes to the same numbers.
+// One memory of a device and its three streams in virtual time: what a run of recorded launches would take, and what it would
+// move, under several ways to decide what is in the memory. With the same decisions a device comes to the same numbers.
 #pragma once
 
 #include "ops/plans/access_plan.h"
 #include "ops/plans/follower.h"
+#include "ops/plans/foresight.h"
 #include "ops/plans/link.h"
 #include "ops/plans/prefetcher.h"
 
@@ -49,9 +50,13 @@ struct Move {
   std::size_t launch = 0;
 };
 
-// Leaves are below at the start, and the memory is empty. Null for the plan: the run itself, which foretells itself; plans are not
-// looked at where the policy has none.
-Simulated simulate(const AccessPlan& run, const AccessPlan* plan, Policy policy, const Memory& memory, Ending ending = Ending::once,
+// Leaves are below at the start, and the memory is empty. Null for the plan: the run itself, which foretells itself; plans are
+// not looked at where the policy has none. Null for foresight: none.
+Simulated simulate(const AccessPlan& run, const AccessPlan* plan, Policy policy, const Memory& memory,
+                   Ending ending = Ending::once, const Foresight* foresight = nullptr,
                    const std::function<void(const Move&)>& each = {});
+
+// See foresight.h.
+Foresight foresee(const AccessPlan& plan, const Memory& memory, Ending ending);
 
 } // namespace cairn::ops::plans

@@ -1,6 +1,6 @@
-// See unified.h. Pages of 64 KiB are here or below, never both: what leaves is copied back whether it was changed or not. One engine
-// moves them, so what makes room and what comes take turns. Kernels use blocks from their first page to their last, so pages of one
-// block leave in the order of their blocks, the least recently used first.
+// See unified.h. Pages of 64 KiB are here or below, never both: what leaves is copied back whether it was changed or not. One
+// engine moves them, so what makes room and what comes take turns. Kernels use blocks from their first page to their last, so
+// pages of one block leave in the order of their blocks, the least recently used first.
 #include "ops/plans/unified.h"
 
 #include <fmt/format.h>
@@ -17,8 +17,9 @@ constexpr std::uint64_t kPage = std::uint64_t{64} << 10;
 
 class Pages {
 public:
-  Pages(const AccessPlan& run, const AccessPlan& plan, Policy policy, const Memory& memory)
-      : run_(run), plan_(plan), policy_(policy), memory_(memory), free_(memory.capacity / kPage), blocks_(run.blocks().size()) {
+  Pages(const AccessPlan& run, const AccessPlan& plan, Policy policy, const Memory& memory, Ending ending)
+      : run_(run), plan_(plan), policy_(policy), memory_(memory), end_(ending == Ending::again ? run.size() : plan.size()),
+        free_(memory.capacity / kPage), blocks_(run.blocks().size()) {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
       blocks_[i].pages = (run.blocks()[i].bytes + kPage - 1) / kPage;
       blocks_[i].exists = blocks_[i].filled = !is_born(run.blocks()[i].name);
@@ -66,7 +67,8 @@ private:
   // Pages of others leave, from `at` on; when they have.
   bool make_room(std::uint64_t pages, Picoseconds& at) {
     while (free_ < pages) {
-      const auto victim = std::ranges::find_if(order_, [this](std::uint32_t block) { return std::ranges::find(in_use_, block) == in_use_.end(); });
+      const auto victim = std::ranges::find_if(
+          order_, [this](std::uint32_t block) { return std::ranges::find(in_use_, block) == in_use_.end(); });
       if (victim == order_.end()) return false;
       Paged& block = blocks_[*victim];
       const std::uint64_t leave = std::min(block.here, pages - free_);
@@ -132,15 +134,16 @@ private:
   // What the engine has been asked for until now. Nothing is known of what has been used and what has not.
   void ask_ahead(std::size_t at) {
     next_ = std::max(next_, at);
-    while (engine_ <= execute_ && next_ < plan_.size()) {
-      const auto uses = plan_.uses(next_);
+    while (engine_ <= execute_ && next_ < end_) {
+      const auto uses = plan_.uses(next_ % plan_.size());
       if (use_ == uses.size()) {
         ++next_;
         use_ = 0;
         continue;
       }
       const auto which = run_.find(plan_.blocks()[uses[use_++].block].name);
-      if (!which || !(blocks_[*which].exists && blocks_[*which].filled) || blocks_[*which].pages == blocks_[*which].here) continue;
+      if (!which || !(blocks_[*which].exists && blocks_[*which].filled) || blocks_[*which].pages == blocks_[*which].here)
+        continue;
       Paged& block = blocks_[*which];
       touch(*which);
       in_use_.push_back(*which); // beside what the last launch uses
@@ -157,10 +160,11 @@ private:
   const AccessPlan& plan_;
   Policy policy_;
   const Memory& memory_;
+  std::size_t end_;    // of what is asked for
   std::uint64_t free_; // pages
   std::vector<Paged> blocks_;
-  std::list<std::uint32_t> order_;     // of what has pages here, the least recently used first
-  std::vector<std::uint32_t> in_use_;  // by the launch in work
+  std::list<std::uint32_t> order_;    // of what has pages here, the least recently used first
+  std::vector<std::uint32_t> in_use_; // by the launch in work
   Picoseconds execute_ = 0, engine_ = 0;
   std::size_t next_ = 0, use_ = 0; // what is asked for next
   Simulated result_;
@@ -168,8 +172,8 @@ private:
 
 } // namespace
 
-Simulated simulate_unified(const AccessPlan& run, const AccessPlan& plan, Policy policy, const Memory& memory) {
-  return Pages(run, plan, policy, memory).simulate();
+Simulated simulate_unified(const AccessPlan& run, const AccessPlan& plan, Policy policy, const Memory& memory, Ending ending) {
+  return Pages(run, plan, policy, memory, ending).simulate();
 }
 
 } // namespace cairn::ops::plans

@@ -5,6 +5,6 @@
 
 namespace cairn::ops::plans {
 
-Simulated simulate_unified(const AccessPlan& run, const AccessPlan& plan, Policy policy, const Memory& memory);
+Simulated simulate_unified(const AccessPlan& run, const AccessPlan& plan, Policy policy, const Memory& memory, Ending ending);
 
 } // namespace cairn::ops::plans

@@ -41,7 +41,7 @@ AccessPlan run_of(const nlohmann::json& run) {
 
 } // namespace
 
-TEST_CASE("along a plan at most 1.1 times the bytes of a lower bound are moved") {
+TEST_CASE("along a plan hardly more bytes are moved than must be") {
   std::ifstream file(CAIRN_TEST_DATA "/streaming_bounds.json");
   const nlohmann::json runs = nlohmann::json::parse(file);
   REQUIRE(runs.size() >= 8);
@@ -51,12 +51,17 @@ TEST_CASE("along a plan at most 1.1 times the bytes of a lower bound are moved")
       Memory memory;
       memory.capacity = bound.at("capacity");
       const auto least = bound.at("least").get<double>();
-      for (const Policy policy : {Policy::planned, Policy::planned_on_demand, Policy::demand}) {
-        const Simulated did = simulate(run, nullptr, policy, memory);
-        const double part = static_cast<double>(did.bytes_in + did.bytes_out) / least;
-        MESSAGE(json.at("name"), " ", memory.capacity, " ", name_of(policy), " ", part, " ", double(did.makespan)/double(run.duration()));
+      const Foresight foresight = foresee(run, memory, Ending::once);
+      const auto part = [&](Policy policy) {
+        const Simulated did = simulate(run, nullptr, policy, memory, Ending::once, &foresight);
         REQUIRE_MESSAGE(did.failed.empty(), did.failed);
-      }
+        return static_cast<double>(did.bytes_in + did.bytes_out) / least;
+      };
+      INFO(json.at("name"), " in ", memory.capacity, " bytes");
+      CHECK(part(Policy::planned_on_demand) >= 1);
+      CHECK(part(Policy::planned_on_demand) <= 1.08);
+      // What is brought ahead takes room in which something else could have stayed.
+      CHECK(part(Policy::planned) <= 1.13);
     }
   }
 }

@@ -29,8 +29,8 @@ struct Network {
   std::size_t steps = 1;
   std::uint64_t weight = 1 << 20, activation = 1 << 18; // bytes of each layer
   Picoseconds forward = 100'000'000, backward = 200'000'000, update = 10'000'000;
-  bool states = false;   // the optimiser's, as large as the weights
-  bool streamed = false; // activations stream too
+  bool states = false;      // the optimiser's, as large as the weights
+  bool streamed = false;    // activations stream too
   std::uint64_t births = 0; // of the first block that is made
   std::uint64_t uneven = 0; // sizes and durations differ by up to that many eighths
 };

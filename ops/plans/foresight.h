@@ -1,0 +1,25 @@
+// What a plan comes to in a memory of some size, before it is followed: which elements will have to be copied out anyway, and how
+// long what costs two copies should stay beside what costs one. What leaves is written back once for each time that it was
+// written, whenever it leaves first; so where it cannot stay for as long as it will be needed, keeping it for a part of that time
+// saves one copy, not two.
+//
+// What will be copied out depends on what else is kept, which depends on this: the plan is gone through in virtual time some
+// times, each time with what came out the time before, and the best way is taken.
+#pragma once
+
+#include "ops/plans/access_plan.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace cairn::ops::plans {
+
+struct Foresight {
+  // For each use of each block of the plan (in the order of AccessPlan::first_use), whether what it writes is copied out before
+  // it is overwritten. Empty: nothing is known.
+  std::vector<bool> copied_out;
+  // What costs two copies stays as long as what costs one and is needed so many times as soon.
+  std::uint64_t twice = 2;
+};
+
+} // namespace cairn::ops::plans
