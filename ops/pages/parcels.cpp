@@ -1,0 +1,209 @@
+#include "ops/pages/parcels.h"
+
+#include "ops/pages/pages.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cairn::ops {
+namespace {
+
+constexpr std::int64_t kPage = Pages::kBytes;
+constexpr std::int64_t page_behind(std::int64_t at) { return (at + kPage - 1) / kPage * kPage; }
+constexpr std::int64_t page_before(std::int64_t at) { return at / kPage * kPage; }
+std::int64_t whole_pages(const Parcel& parcel) {
+  return std::max<std::int64_t>(page_before(parcel.end()) - page_behind(parcel.begin), 0) / kPage;
+}
+
+} // namespace
+
+void Parcels::provide(std::int64_t parcels) {
+  for (; unused_count_ < parcels; ++unused_count_) {
+    Parcel& parcel = all_.emplace_back();
+    parcel.next_part = unused_;
+    unused_ = &parcel;
+  }
+}
+
+Parcel* Parcels::made(std::int64_t begin, std::int64_t bytes) {
+  Parcel* const parcel = std::exchange(unused_, unused_->next_part);
+  --unused_count_;
+  *parcel = Parcel{};
+  parcel->begin = begin;
+  parcel->bytes = bytes;
+  return parcel;
+}
+
+void Parcels::unmake(Parcel* parcel) noexcept {
+  parcel->next_part = std::exchange(unused_, parcel);
+  ++unused_count_;
+}
+
+void Parcels::insert(Parcel* parcel) noexcept {
+  parcel->free = true;
+  free_bytes_ += parcel->bytes;
+  if (parcel->in_chunk) return small_.insert(parcel, parcel->bytes);
+  sizes_.insert(parcel, parcel->bytes);
+  const std::int64_t begin = page_behind(parcel->begin), end = page_before(parcel->end());
+  if (begin > end) return; // all of it lies inside one page
+  if (begin > parcel->begin) heads_.insert(parcel, begin - parcel->begin);
+  if (end > begin) pages_.insert(parcel, end - begin);
+  if (parcel->end() > end) tails_.insert(parcel, parcel->end() - end);
+  free_pages_ += (end - begin) / kPage;
+}
+
+void Parcels::remove(Parcel* parcel) noexcept {
+  parcel->free = false;
+  free_bytes_ -= parcel->bytes;
+  if (parcel->in_chunk) return small_.remove(parcel);
+  free_pages_ -= whole_pages(*parcel);
+  for (SizeBins* bins : {&sizes_, &heads_, &pages_, &tails_}) bins->remove(parcel);
+}
+
+// The parcel takes in the one behind it; neither is in the bins.
+void Parcels::join_behind(Parcel* parcel) noexcept {
+  Parcel* const gone = parcel->behind;
+  parcel->bytes += gone->bytes;
+  join(parcel->after, gone->after);
+  join(parcel->known, gone->known);
+  parcel->behind = gone->behind;
+  (gone->behind != nullptr ? gone->behind->before : last_) = parcel;
+  unmake(gone);
+}
+
+void Parcels::join_neighbours(Parcel* parcel) noexcept {
+  const auto joins = [](const Parcel* one, const Parcel* next) {
+    return one != nullptr && next != nullptr && one->in_chunk == next->in_chunk && !next->opens_chunk;
+  };
+  if (joins(parcel, parcel->behind) && parcel->behind->free) {
+    remove(parcel->behind);
+    join_behind(parcel);
+  }
+  if (joins(parcel->before, parcel) && parcel->before->free) {
+    parcel = parcel->before;
+    remove(parcel);
+    join_behind(parcel);
+  }
+  if (parcel->opens_chunk && parcel->bytes == kChunk) {
+    parcel->in_chunk = parcel->opens_chunk = false;
+    return join_neighbours(parcel); // among those of large blocks
+  }
+  insert(parcel);
+}
+
+void Parcels::add(std::int64_t bytes) {
+  Parcel* const parcel = made(this->bytes(), bytes);
+  parcel->before = last_;
+  (last_ != nullptr ? last_->behind : first_) = parcel;
+  last_ = parcel;
+  join_neighbours(parcel);
+}
+
+// Takes a part out of a free parcel, which becomes that part; what remains before and behind it stays free.
+Parcel* Parcels::cut(Parcel* parcel, std::int64_t begin, std::int64_t bytes) noexcept {
+  remove(parcel);
+  const auto split = [&](Parcel* one, std::int64_t at) { // gives the part behind
+    Parcel* const rest = made(at, one->end() - at);
+    rest->in_chunk = one->in_chunk;
+    rest->after = one->after;
+    rest->known = one->known;
+    one->bytes = at - one->begin;
+    rest->before = one;
+    rest->behind = one->behind;
+    (one->behind != nullptr ? one->behind->before : last_) = rest;
+    one->behind = rest;
+    return rest;
+  };
+  if (begin + bytes < parcel->end()) insert(split(parcel, begin + bytes));
+  if (begin > parcel->begin) {
+    Parcel* const front = parcel;
+    parcel = split(front, begin);
+    insert(front);
+  }
+  parcel->next_part = nullptr;
+  return parcel;
+}
+
+Parcel* Parcels::take(std::int64_t bytes) {
+  Parcel* const found = sizes_.find(bytes);
+  return found == nullptr ? nullptr : cut(found, found->begin, bytes);
+}
+
+Parcel* Parcels::take_small(std::int64_t bytes) {
+  Parcel* found = small_.find(bytes);
+  if (found == nullptr) {
+    found = take(kChunk);
+    if (found == nullptr) return nullptr;
+    found->in_chunk = found->opens_chunk = true;
+    insert(found);
+  }
+  return cut(found, found->begin, bytes);
+}
+
+Parcel* Parcels::take_anywhere(std::int64_t bytes) {
+  if (Parcel* parcel = take(bytes)) return parcel;
+  Parcel* const found = small_.find(bytes);
+  return found == nullptr ? nullptr : cut(found, found->begin, bytes);
+}
+
+std::int64_t Parcels::parts_needed(std::int64_t bytes) const {
+  return 2 * (std::min(Pages::whole(bytes), pages_.count()) + 2); // each is cut out of the middle of another at worst
+}
+
+Parcel* Parcels::take_parts(std::int64_t bytes) {
+  const std::int64_t pages = bytes / kPage;
+  std::int64_t rest = bytes % kPage; // what whole pages leave
+  Parcel *head = nullptr, *tail = nullptr;
+  std::int64_t head_bytes = 0, tail_bytes = 0;
+  const auto both = [&](std::int64_t sum) {
+    head = heads_.largest();
+    head_bytes = head == nullptr ? 0 : std::min(heads_.size_of(head), sum - SizeBins::kUnit);
+    tail_bytes = sum - head_bytes;
+    tail = head == nullptr || tail_bytes > kPage ? nullptr : tails_.find(tail_bytes);
+    return tail != nullptr;
+  };
+  const auto one = [&] {
+    head = heads_.find(rest);
+    tail = tails_.find(rest);
+    if (head != nullptr && tail != nullptr)
+      (heads_.size_of(head) < tails_.size_of(tail) ? tail : head) = nullptr;
+    (head != nullptr ? head_bytes : tail_bytes) = rest;
+    return head != nullptr || tail != nullptr;
+  };
+  if (free_pages_ >= pages && (rest == 0 || one() || both(rest))) {
+  } else if (free_pages_ >= pages + 1) {
+    head = tail = nullptr;
+    head_bytes = tail_bytes = 0;
+  } else if (free_pages_ != pages - 1 || !both(rest + kPage)) {
+    return nullptr;
+  }
+
+  Parcel *first = nullptr, *last = nullptr;
+  const auto append = [&](Parcel* part) {
+    (last != nullptr ? last->next_part : first) = part;
+    last = part;
+  };
+  if (head != nullptr) {
+    Parcel* const part = cut(head, page_behind(head->begin) - head_bytes, head_bytes);
+    // What lay behind is a parcel of its own now.
+    if (tail == head) tail = part->behind;
+    append(part);
+  }
+  if (tail != nullptr) tail = cut(tail, page_before(tail->end()), tail_bytes);
+  for (std::int64_t wanted = bytes - head_bytes - tail_bytes; wanted > 0;) {
+    Parcel* const run = pages_.largest();
+    Parcel* const part = cut(run, page_behind(run->begin), std::min(pages_.size_of(run), wanted));
+    wanted -= part->bytes;
+    append(part);
+  }
+  if (tail != nullptr) append(tail);
+  return first;
+}
+
+void Parcels::give_back(Parcel* parcel, const Tickets& after, const Tickets& known) noexcept {
+  parcel->after = after;
+  parcel->known = known;
+  join_neighbours(parcel);
+}
+
+} // namespace cairn::ops
