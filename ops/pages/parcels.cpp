@@ -1,3 +1,4 @@
+// Parcels in the order of memory, each with its neighbours, and the free ones in bins by what they are good for.
 #include "ops/pages/parcels.h"
 
 #include "ops/pages/pages.h"
@@ -150,34 +151,34 @@ std::int64_t Parcels::parts_needed(std::int64_t bytes) const {
   return 2 * (std::min(Pages::whole(bytes), pages_.count()) + 2); // each is cut out of the middle of another at worst
 }
 
-Parcel* Parcels::take_parts(std::int64_t bytes) {
-  const std::int64_t pages = bytes / kPage;
-  std::int64_t rest = bytes % kPage; // what whole pages leave
-  Parcel *head = nullptr, *tail = nullptr;
-  std::int64_t head_bytes = 0, tail_bytes = 0;
-  const auto both = [&](std::int64_t sum) {
-    head = heads_.largest();
-    head_bytes = head == nullptr ? 0 : std::min(heads_.size_of(head), sum - SizeBins::kUnit);
-    tail_bytes = sum - head_bytes;
-    tail = head == nullptr || tail_bytes > kPage ? nullptr : tails_.find(tail_bytes);
-    return tail != nullptr;
+// Whole pages serve everything, ends of free parcels only what fits, so these are used up first: two that are together a page
+// more than the rest behind whole pages, one or two for the rest, and at last a page of its own for the rest.
+std::optional<Parcels::Ends> Parcels::ends_for(std::int64_t bytes) const {
+  const std::int64_t pages = bytes / kPage, rest = bytes % kPage;
+  const auto both = [&](std::int64_t sum) -> std::optional<Ends> {
+    Parcel* const head = heads_.largest();
+    if (head == nullptr) return {};
+    const std::int64_t head_bytes = std::min(heads_.size_of(head), sum - SizeBins::kUnit);
+    Parcel* const tail = tails_.find(sum - head_bytes);
+    if (tail == nullptr) return {};
+    return Ends{head, tail, head_bytes, sum - head_bytes};
   };
-  const auto one = [&] {
-    head = heads_.find(rest);
-    tail = tails_.find(rest);
-    if (head != nullptr && tail != nullptr)
-      (heads_.size_of(head) < tails_.size_of(tail) ? tail : head) = nullptr;
-    (head != nullptr ? head_bytes : tail_bytes) = rest;
-    return head != nullptr || tail != nullptr;
-  };
-  if (free_pages_ >= pages && (rest == 0 || one() || both(rest))) {
-  } else if (free_pages_ >= pages + 1) {
-    head = tail = nullptr;
-    head_bytes = tail_bytes = 0;
-  } else if (free_pages_ != pages - 1 || !both(rest + kPage)) {
-    return nullptr;
-  }
+  if (pages > 0 && free_pages_ >= pages - 1)
+    if (const auto ends = both(rest + kPage)) return ends;
+  if (free_pages_ < pages) return {};
+  if (rest == 0) return Ends{};
+  Parcel *const head = heads_.find(rest), *const tail = tails_.find(rest);
+  if (head != nullptr && (tail == nullptr || heads_.size_of(head) <= tails_.size_of(tail))) return Ends{head, nullptr, rest, 0};
+  if (tail != nullptr) return Ends{nullptr, tail, 0, rest};
+  if (const auto ends = both(rest)) return ends;
+  if (free_pages_ > pages) return Ends{};
+  return {};
+}
 
+Parcel* Parcels::take_parts(std::int64_t bytes) {
+  const std::optional<Ends> found = ends_for(bytes);
+  if (!found) return nullptr;
+  auto [head, tail, head_bytes, tail_bytes] = *found;
   Parcel *first = nullptr, *last = nullptr;
   const auto append = [&](Parcel* part) {
     (last != nullptr ? last->next_part : first) = part;
@@ -185,8 +186,7 @@ Parcel* Parcels::take_parts(std::int64_t bytes) {
   };
   if (head != nullptr) {
     Parcel* const part = cut(head, page_behind(head->begin) - head_bytes, head_bytes);
-    // What lay behind is a parcel of its own now.
-    if (tail == head) tail = part->behind;
+    if (tail == head) tail = part->behind; // what lay behind is a parcel of its own now
     append(part);
   }
   if (tail != nullptr) tail = cut(tail, page_before(tail->end()), tail_bytes);

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 namespace cairn::ops {
 
@@ -29,8 +30,8 @@ struct Parcel {
 
 class Parcels {
 public:
-  static constexpr std::int64_t kLargestSmall = std::int64_t{16} << 10; // bytes of a block in a chunk
-  static constexpr std::int64_t kChunk = std::int64_t{256} << 10;
+  static constexpr std::int64_t kLargestSmall = std::int64_t{64} << 10; // bytes of a block in a chunk
+  static constexpr std::int64_t kChunk = std::int64_t{1024} << 10;
 
   // Makes sure of so many parcels: nothing else here allocates, and what gives back never does.
   void provide(std::int64_t parcels);
@@ -56,6 +57,12 @@ public:
 
 private:
   enum Order : std::uint8_t { by_size, by_head, by_pages, by_tail }; // SizeBins by size of chunks' parcels use links of by_size
+  // What is taken of free parcels before a border of pages, and behind one. The rest of a block is whole pages.
+  struct Ends {
+    Parcel *head = nullptr, *tail = nullptr;
+    std::int64_t head_bytes = 0, tail_bytes = 0;
+  };
+  std::optional<Ends> ends_for(std::int64_t bytes) const;
   Parcel* made(std::int64_t begin, std::int64_t bytes);
   void unmake(Parcel* parcel) noexcept;
   void insert(Parcel* parcel) noexcept;

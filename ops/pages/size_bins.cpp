@@ -1,3 +1,4 @@
+// A word of bits says which bins are filled, so that empty ones are passed over 64 at a time.
 #include "ops/pages/size_bins.h"
 
 #include "ops/pages/parcels.h"
