@@ -3,17 +3,16 @@
 // registry, so that results are equal to the bit to those of the CPU device.
 #include "ops/emulated/device.h"
 
-#include "ops/arena.h"
 #include "ops/device_spec.h"
 #include "ops/emulated/stream.h"
+#include "ops/pages/host_pages.h"
+#include "ops/pages/paged_arena.h"
 #include "vm/text/sizes.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
-#include <new>
-#include <sys/mman.h>
 
 namespace cairn::ops {
 namespace {
@@ -24,29 +23,11 @@ constexpr std::int64_t kFewestAddresses = std::int64_t{1} << 26;
 constexpr std::int64_t kMostStaged = std::int64_t{32} << 20; // bytes on their way into the device
 constexpr std::int64_t kMostAtOnce = kMostStaged / 4;        // of one copy; longer ones are cut
 
-// Addresses that take no memory before they are written. Gaps between blocks cost addresses only, so there are more of them than
-// bytes in the budget.
-class Addresses {
-public:
-  explicit Addresses(std::int64_t budget) {
-    bytes_ = budget == 0 || budget > kMostAddresses / 4 ? kMostAddresses : std::max(4 * budget, kFewestAddresses);
-    for (;; bytes_ /= 2) {
-      memory_ = mmap(nullptr, static_cast<std::size_t>(bytes_), PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-      if (memory_ != MAP_FAILED) return;
-      if (bytes_ <= kFewestAddresses) throw std::bad_alloc();
-    }
-  }
-  ~Addresses() { munmap(memory_, static_cast<std::size_t>(bytes_)); }
-  Addresses(const Addresses&) = delete;
-  Addresses& operator=(const Addresses&) = delete;
-  void* begin() const { return memory_; }
-  std::int64_t bytes() const { return bytes_; }
-
-private:
-  void* memory_ = nullptr;
-  std::int64_t bytes_ = 0;
-};
+// Pages' own addresses, and those where blocks of pages that do not follow one another are mapped. They cost nothing, so there are
+// more of them than bytes in the budget, and pages that are filled in part never make a program fail whose tensors fit in.
+constexpr std::int64_t addresses_for(std::int64_t budget) {
+  return budget == 0 || budget > kMostAddresses / 4 ? kMostAddresses : std::max(4 * budget, kFewestAddresses);
+}
 
 // The bytes that a kernel may touch through the view: from the first, so many before and behind.
 struct Extent {
@@ -79,13 +60,12 @@ std::uint64_t scrambled(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-class EmulatedDevice final : public Device {
+class EmulatedDevice final : public Device, private Progress {
 public:
   EmulatedDevice(Ledger& ledger, const EmulatedOptions& options)
-      : Device("emulated", ledger, kBesideTracked), options_(options), addresses_(options.memory_bytes), arena_(kAlignment),
-        ordering_(options.forget_ordering) {
-    arena_.add(addresses_.begin(), addresses_.bytes());
-  }
+      : Device("emulated", ledger, kBesideTracked), options_(options),
+        pages_(addresses_for(options.memory_bytes), kFewestAddresses), arena_(pages_, *this, kAlignment),
+        ordering_(options.forget_ordering) {}
   // All streams have come to their ends before the first of them goes. Nobody looks at results any more, so what is queued stops
   // soon.
   ~EmulatedDevice() override {
@@ -176,18 +156,22 @@ private:
     if (budget != 0 && bytes > budget - in_use_)
       throw DeviceMemoryExceeded(
           fmt::format("{}: {} bytes wanted, but {} of its {} bytes are in use", name(), bytes, in_use_, budget));
-    TrackedBlock* block = arena_.take(bytes);
+    PagedBlock* block = arena_.take(bytes);
     if (block == nullptr)
-      throw DeviceMemoryExceeded(
-          fmt::format("{}: {} bytes wanted, but of its {} addresses {} are in use and at most {} free in one piece", name(),
-                      bytes, addresses_.bytes(), arena_.taken_bytes(), arena_.largest_free()));
+      throw DeviceMemoryExceeded(fmt::format("{}: {} bytes wanted, but the system gives no more pages, of {} bytes in all, or no "
+                                             "addresses for them; {} bytes are in use",
+                                             name(), bytes, arena_.page_bytes(), in_use_));
     in_use_ += bytes;
     return block;
   }
   // Work that is queued has addresses only, and whoever gets the memory next waits for it.
   void give_back_block(Block* block) override {
     in_use_ -= block->bytes;
-    arena_.give_back(&tracked(*block));
+    arena_.give_back(static_cast<PagedBlock*>(block));
+  }
+
+  void wait_for(const Tickets& tickets) override {
+    for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(tickets[i], meter());
   }
 
   // What the work so far took, and what went wrong in it.
@@ -236,8 +220,9 @@ private:
   }
 
   void note_part(Work& work, const Block& block, std::int64_t offset, std::int64_t bytes, bool write) {
-    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(block.data) + static_cast<std::uintptr_t>(offset);
-    checker_.use(work.operation, work.name, block, begin, begin + static_cast<std::uintptr_t>(bytes), write, work.needs);
+    arena_.physical(static_cast<const PagedBlock&>(block), offset, bytes, [&](std::uintptr_t begin, std::uintptr_t end) {
+      checker_.use(work.operation, work.name, block, begin, end, write, work.needs);
+    });
   }
   void note_view(Work& work, const View& view, const Launch& launch, bool write) {
     if (view.data == nullptr || view.elements() == 0) return;
@@ -249,7 +234,8 @@ private:
                                write ? "writes" : "reads", extent.end - extent.begin, extent.begin));
       return;
     }
-    checker_.use(work.operation, work.name, *block, extent.begin, extent.end, write, work.needs);
+    note_part(work, *block, static_cast<std::int64_t>(extent.begin - reinterpret_cast<std::uintptr_t>(block->data)),
+              static_cast<std::int64_t>(extent.end - extent.begin), write);
   }
 
   // Most operations begin at once; the others are late by up to a fifth of a millisecond.
@@ -260,8 +246,8 @@ private:
   }
 
   EmulatedOptions options_;
-  Addresses addresses_;
-  Arena arena_;
+  HostPages pages_;
+  PagedArena arena_;
   Ordering ordering_;
   RaceChecker checker_;
   std::int64_t in_use_ = 0; // as asked for

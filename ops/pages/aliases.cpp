@@ -47,27 +47,24 @@ std::int64_t Aliases::place(std::int64_t count, std::int64_t own) {
   }
 }
 
+bool Aliases::map_at(std::int64_t at, std::span<const PageRun> runs) {
+  for (const PageRun& run : runs) {
+    if (!pages_.map(at, run.page, run.count)) return false;
+    at += run.count;
+  }
+  return true;
+}
+
 std::list<Alias> Aliases::map(std::span<const PageRun> runs, std::int64_t own) {
   while (retired_pages_ > std::min(kMostRetired, pages_.addresses() / 8) && unmap_oldest()) {}
-  std::int64_t count = 0;
-  for (const PageRun& run : runs) count += run.count;
   std::list<Alias> one(1);
-  const std::int64_t at = place(count, own);
-  if (at < 0) return {};
-  one.front().at = at;
-  std::int64_t mapped = 0;
-  for (const PageRun& run : runs) {
-    if (!pages_.map(at + mapped, run.page, run.count)) break;
-    mapped += run.count;
-  }
-  one.front().count = count;
-  if (mapped == count) return one;
-  // What is mapped already was never used, but the system may refuse to take it away too. Then it stays like what is retired.
-  if (mapped == 0 || pages_.unmap(at, mapped)) {
-    release(at, count);
-  } else {
-    retire(std::move(one), {});
-  }
+  for (const PageRun& run : runs) one.front().count += run.count;
+  one.front().at = place(one.front().count, own);
+  if (one.front().at < 0) return {};
+  if (map_at(one.front().at, runs)) return one;
+  while (unmap_oldest()) {} // there are bounds on what may be mapped
+  if (map_at(one.front().at, runs)) return one;
+  retire(std::move(one), {}); // what is mapped there has never been used
   return {};
 }
 

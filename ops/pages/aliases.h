@@ -14,10 +14,10 @@
 
 namespace cairn::ops {
 
-// What the pages' work is waited for with: the device.
+// The device, of which aliases want one thing: to wait until work has been done. It may throw Cancelled.
 struct Progress {
   virtual ~Progress() = default;
-  virtual void wait_for(const Tickets& tickets) = 0; // never throws for what went wrong in that work
+  virtual void wait_for(const Tickets& tickets) = 0;
 };
 
 struct PageRun {
@@ -43,7 +43,8 @@ public:
 private:
   static constexpr std::int64_t kMostRetired = 1024; // pages
   std::int64_t place(std::int64_t count, std::int64_t own); // -1: there is none
-  bool unmap_oldest();
+  bool map_at(std::int64_t at, std::span<const PageRun> runs);
+  bool unmap_oldest(); // false: there is none, or the system refused
   void release(std::int64_t at, std::int64_t count);
 
   Pages& pages_;

@@ -24,9 +24,10 @@ struct PagedBlock : TrackedBlock {
 
 class PagedArena {
 public:
+  // `alignment`: a multiple of SizeBins::kUnit.
   PagedArena(Pages& pages, Progress& progress, std::int64_t alignment);
 
-  // Null: there is no memory, of the device's or of addresses. Nothing is lost then, nor by bad_alloc.
+  // Null: there are no pages, or no addresses for them. Nothing is lost then, nor when it throws bad_alloc or Cancelled.
   PagedBlock* take(std::int64_t bytes);
   void give_back(PagedBlock* block) noexcept;
 
