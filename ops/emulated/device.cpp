@@ -23,8 +23,8 @@ constexpr std::int64_t kFewestAddresses = std::int64_t{1} << 26;
 constexpr std::int64_t kMostStaged = std::int64_t{32} << 20; // bytes on their way into the device
 constexpr std::int64_t kMostAtOnce = kMostStaged / 4;        // of one copy; longer ones are cut
 
-// Pages' own addresses, and those where blocks of pages that do not follow one another are mapped. They cost nothing, so there are
-// more of them than bytes in the budget, and pages that are filled in part never make a program fail whose tensors fit in.
+// Pages' own addresses, and those where blocks of pages that do not follow one another are mapped. They cost nothing, so there
+// are more of them than bytes in the budget, and pages that are filled in part never make a program fail whose tensors fit in.
 constexpr std::int64_t addresses_for(std::int64_t budget) {
   return budget == 0 || budget > kMostAddresses / 4 ? kMostAddresses : std::max(4 * budget, kFewestAddresses);
 }
@@ -220,7 +220,7 @@ private:
   }
 
   void note_part(Work& work, const Block& block, std::int64_t offset, std::int64_t bytes, bool write) {
-    arena_.physical(static_cast<const PagedBlock&>(block), offset, bytes, [&](std::uintptr_t begin, std::uintptr_t end) {
+    static_cast<const PagedBlock&>(block).physical(offset, bytes, [&](std::uintptr_t begin, std::uintptr_t end) {
       checker_.use(work.operation, work.name, block, begin, end, write, work.needs);
     });
   }

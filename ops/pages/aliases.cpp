@@ -32,6 +32,10 @@ bool Aliases::unmap_oldest() {
   return true;
 }
 
+void Aliases::unmap_until(std::int64_t pages) {
+  for (bool unmapped = true; unmapped && retired_pages_ > pages;) unmapped = unmap_oldest();
+}
+
 std::int64_t Aliases::place(std::int64_t count, std::int64_t own) {
   for (;;) {
     auto best = free_.end();
@@ -56,14 +60,22 @@ bool Aliases::map_at(std::int64_t at, std::span<const PageRun> runs) {
 }
 
 std::list<Alias> Aliases::map(std::span<const PageRun> runs, std::int64_t own) {
-  while (retired_pages_ > std::min(kMostRetired, pages_.addresses() / 8) && unmap_oldest()) {}
+  unmap_until(std::min(kMostRetired, pages_.addresses() / 4));
   std::list<Alias> one(1);
-  for (const PageRun& run : runs) one.front().count += run.count;
-  one.front().at = place(one.front().count, own);
-  if (one.front().at < 0) return {};
-  if (map_at(one.front().at, runs)) return one;
-  while (unmap_oldest()) {} // there are bounds on what may be mapped
-  if (map_at(one.front().at, runs)) return one;
+  Alias& alias = one.front();
+  for (const PageRun& run : runs) alias.count += run.count;
+  alias.at = place(alias.count, own);
+  if (alias.at < 0) return {};
+  try {
+    if (map_at(alias.at, runs)) return one;
+    if (pages_.unmap(alias.at, alias.count)) { // there are bounds on what may be mapped: once more, beside less
+      unmap_until(0);
+      if (map_at(alias.at, runs)) return one;
+    }
+  } catch (...) {
+    retire(std::move(one), {});
+    throw;
+  }
   retire(std::move(one), {}); // what is mapped there has never been used
   return {};
 }

@@ -1,7 +1,7 @@
 // Blocks that lie in pages which do not follow one another: the pages are mapped side by side at other addresses of the range.
-// These are taken from its end downwards. Work that is queued knows addresses only, so what is given back stays mapped until there
-// is more of that than a bound; then the oldest is unmapped, and whoever used it is waited for. When that happens depends on
-// what was taken and given back alone, so that no address ever depends on the speed of anything.
+// These are taken from its end downwards. Work that is queued knows addresses only, so what is given back stays mapped until
+// there is more of that than a bound; then the oldest is unmapped, and whoever used it is waited for. When that happens depends
+// on what was taken and given back alone, so that no address ever depends on the speed of anything.
 #pragma once
 
 #include "ops/ordering.h"
@@ -41,10 +41,11 @@ public:
   std::int64_t lowest() const { return lowest_; }
 
 private:
-  static constexpr std::int64_t kMostRetired = 1024; // pages
+  static constexpr std::int64_t kMostRetired = 4096;        // pages
   std::int64_t place(std::int64_t count, std::int64_t own); // -1: there is none
   bool map_at(std::int64_t at, std::span<const PageRun> runs);
-  bool unmap_oldest(); // false: there is none, or the system refused
+  bool unmap_oldest();                  // false: there is none, or the system refused
+  void unmap_until(std::int64_t pages); // at most so many are retired
   void release(std::int64_t at, std::int64_t count);
 
   Pages& pages_;

@@ -15,8 +15,8 @@ constexpr std::size_t size_of(std::int64_t pages) { return static_cast<std::size
 HostPages::HostPages(std::int64_t bytes, std::int64_t fewest) {
   for (addresses_ = whole(bytes);; addresses_ /= 2) {
     reserved_bytes_ = (addresses_ + 1) * kBytes; // one more, so that pages begin at multiples of their size
-    reserved_ = mmap(nullptr, static_cast<std::size_t>(reserved_bytes_), PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
-                     -1, 0);
+    reserved_ =
+        mmap(nullptr, static_cast<std::size_t>(reserved_bytes_), PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (reserved_ != MAP_FAILED) break;
     if (addresses_ * kBytes <= fewest) throw std::bad_alloc();
   }

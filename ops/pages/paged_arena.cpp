@@ -1,3 +1,4 @@
+// What can be had in one piece is; then pages that are free are mapped side by side; then there are new ones.
 #include "ops/pages/paged_arena.h"
 
 #include <algorithm>
@@ -82,6 +83,7 @@ PagedBlock* PagedArena::take(std::int64_t bytes) {
   block->bytes = bytes;
   block->taken = taken;
   block->parts = parts;
+  block->memory = pages_.begin();
   block->alias = std::move(alias);
   for (const Parcel* part = parts; part != nullptr; part = part->next_part) {
     join(block->earlier, part->after);

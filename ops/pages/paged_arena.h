@@ -3,13 +3,15 @@
 // ever moved. What is given back may be taken again at once: it carries the tickets of those who used it, which whoever uses it
 // next waits for (ops/ordering.h).
 //
-// One page may be mapped at several addresses. Which memory a block is, is told by physical().
+// One page may be mapped at several addresses. Which memory a block is, PagedBlock::physical tells.
 #pragma once
 
 #include "ops/pages/aliases.h"
 #include "ops/pages/pages.h"
 #include "ops/pages/parcels.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <list>
@@ -19,7 +21,24 @@ namespace cairn::ops {
 
 struct PagedBlock : TrackedBlock {
   Parcel* parts = nullptr;
-  std::list<Alias> alias; // one, where there are several parts
+  std::list<Alias> alias;      // one, where there are several parts
+  std::byte* memory = nullptr; // where the first page is
+
+  // Calls visit(begin, end) for the bytes [from, from + count), at pages' own addresses: uses of two blocks, at once or one after
+  // the other, are of the same memory if and only if these overlap.
+  template <class Visit> void physical(std::int64_t from, std::int64_t count, Visit&& visit) const {
+    const auto first = reinterpret_cast<std::uintptr_t>(memory);
+    for (const Parcel* part = parts; part != nullptr && count > 0; part = part->next_part) {
+      if (from < part->bytes) {
+        const std::int64_t here = std::min(count, part->bytes - from);
+        const std::uintptr_t begin = first + static_cast<std::uintptr_t>(part->begin + from);
+        visit(begin, begin + static_cast<std::uintptr_t>(here));
+        count -= here;
+        from += here;
+      }
+      from -= part->bytes;
+    }
+  }
 };
 
 class PagedArena {
@@ -31,27 +50,9 @@ public:
   PagedBlock* take(std::int64_t bytes);
   void give_back(PagedBlock* block) noexcept;
 
-  // Calls visit(begin, end) for the bytes [from, from + bytes) of the block, with pages' own addresses: two blocks, or one after
-  // the other, share memory if and only if these overlap.
-  template <class Visit> void physical(const PagedBlock& block, std::int64_t from, std::int64_t bytes, Visit&& visit) const {
-    const auto first = reinterpret_cast<std::uintptr_t>(pages_.begin());
-    for (const Parcel* part = block.parts; part != nullptr && bytes > 0; part = part->next_part) {
-      if (from >= part->bytes) {
-        from -= part->bytes;
-        continue;
-      }
-      const std::int64_t here = bytes < part->bytes - from ? bytes : part->bytes - from;
-      const std::uintptr_t begin = first + static_cast<std::uintptr_t>(part->begin + from);
-      visit(begin, begin + static_cast<std::uintptr_t>(here));
-      bytes -= here;
-      from = 0;
-    }
-  }
-
   std::int64_t taken_bytes() const { return parcels_.bytes() - parcels_.free_bytes(); } // by blocks, each rounded up a little
-  std::int64_t page_bytes() const { return parcels_.bytes(); }                         // of all pages that there are
+  std::int64_t page_bytes() const { return parcels_.bytes(); }                          // of all pages that there are
   std::int64_t free_pages() const { return parcels_.free_pages(); }
-  const Parcels& parcels() const { return parcels_; }
 
 private:
   Parcel* in_one_piece(std::int64_t bytes);
@@ -62,8 +63,8 @@ private:
   std::int64_t alignment_;
   Parcels parcels_;
   Aliases aliases_;
-  std::deque<PagedBlock> blocks_;    // all that have ever been
-  std::vector<PagedBlock*> unused_;  // those that name no memory; has room for all
+  std::deque<PagedBlock> blocks_;   // all that have ever been
+  std::vector<PagedBlock*> unused_; // those that name no memory; has room for all
 };
 
 } // namespace cairn::ops

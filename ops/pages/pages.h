@@ -27,8 +27,8 @@ public:
   virtual bool make(std::int64_t first, std::int64_t count) = 0;
   // Maps pages that follow one another at [at, at + count) too. False: the system refused, and nothing has changed.
   virtual bool map(std::int64_t at, std::int64_t page, std::int64_t count) = 0;
-  // Takes them away there again. No work that is queued may use these addresses any more. False: the system refused, and they
-  // are still mapped.
+  // Nothing is mapped there any more; at some of these addresses nothing may have been. Work that is queued must not use them.
+  // False: the system refused, and what was mapped still is.
   virtual bool unmap(std::int64_t at, std::int64_t count) = 0;
 
 protected:

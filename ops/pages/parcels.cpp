@@ -95,7 +95,7 @@ void Parcels::join_neighbours(Parcel* parcel) noexcept {
 void Parcels::add(std::int64_t bytes) {
   Parcel* const parcel = made(this->bytes(), bytes);
   parcel->before = last_;
-  (last_ != nullptr ? last_->behind : first_) = parcel;
+  if (last_ != nullptr) last_->behind = parcel;
   last_ = parcel;
   join_neighbours(parcel);
 }
@@ -125,9 +125,20 @@ Parcel* Parcels::cut(Parcel* parcel, std::int64_t begin, std::int64_t bytes) noe
   return parcel;
 }
 
+// Of a page or more: up to a border of pages, or from one on, where that can be, so that when it is given back its pages are
+// whole.
 Parcel* Parcels::take(std::int64_t bytes) {
   Parcel* const found = sizes_.find(bytes);
-  return found == nullptr ? nullptr : cut(found, found->begin, bytes);
+  if (found == nullptr) return nullptr;
+  const std::int64_t aligned = page_behind(found->begin);
+  std::int64_t begin = found->begin;
+  if (bytes >= kPage && aligned != begin) {
+    if (found->end() % kPage == 0)
+      begin = found->end() - bytes;
+    else if (aligned + bytes <= found->end())
+      begin = aligned;
+  }
+  return cut(found, begin, bytes);
 }
 
 Parcel* Parcels::take_small(std::int64_t bytes) {

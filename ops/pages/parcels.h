@@ -53,7 +53,6 @@ public:
   std::int64_t free_bytes() const { return free_bytes_; }
   std::int64_t free_pages() const { return free_pages_; }
   std::int64_t free_at_end() const { return last_ != nullptr && last_->free && !last_->in_chunk ? last_->bytes : 0; }
-  const Parcel* first() const { return first_; }
 
 private:
   enum Order : std::uint8_t { by_size, by_head, by_pages, by_tail }; // SizeBins by size of chunks' parcels use links of by_size
@@ -71,7 +70,7 @@ private:
   void join_neighbours(Parcel* parcel) noexcept;
   Parcel* cut(Parcel* parcel, std::int64_t begin, std::int64_t bytes) noexcept;
 
-  Parcel *first_ = nullptr, *last_ = nullptr;
+  Parcel* last_ = nullptr; // in memory
   std::int64_t free_bytes_ = 0, free_pages_ = 0;
   SizeBins sizes_{by_size}, heads_{by_head}, pages_{by_pages}, tails_{by_tail}, small_{by_size};
   std::deque<Parcel> all_; // that have ever been

@@ -3,8 +3,8 @@
 //
 //     streaming_arena SIZES LIVE-BYTES PAGE-BYTES OPERATIONS SEED
 //
-// At most LIVE-BYTES are in use: blocks are taken while the next one fits in, else one is given back. PAGE-BYTES bounds the pages;
-// 0: as many as are wanted. The answer is one line of numbers.
+// At most LIVE-BYTES are in use: blocks are taken while the next one fits in, else one is given back. PAGE-BYTES bounds the
+// pages; 0: as many as are wanted. The answer is one line of numbers.
 #include "ops/pages/host_pages.h"
 #include "ops/pages/paged_arena.h"
 
@@ -63,8 +63,8 @@ struct Sizes {
 };
 constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr Sizes kSizes[] = {
-    {"all", 256, 64 * kMiB, true},           {"small", 256, 16 * kKiB, true},        {"middle", 16 * kKiB, 2 * kMiB, true},
-    {"large", 2 * kMiB, 64 * kMiB, true},    {"pages", 1 * kMiB, 5 * kMiB, false},   {"one-size", 2.1 * kMiB, 2.1 * kMiB, true},
+    {"all", 256, 64 * kMiB, true},        {"small", 256, 16 * kKiB, true},      {"middle", 16 * kKiB, 2 * kMiB, true},
+    {"large", 2 * kMiB, 64 * kMiB, true}, {"pages", 1 * kMiB, 5 * kMiB, false}, {"one-size", 2.1 * kMiB, 2.1 * kMiB, true},
     {"numbers", 4, 4 * kKiB, true},
 };
 
@@ -81,7 +81,8 @@ int main(int count, char** arguments) {
   if (count != 6) return 2;
   const auto* sizes = std::find_if(std::begin(kSizes), std::end(kSizes), [&](const Sizes& s) { return s.name == arguments[1]; });
   if (sizes == std::end(kSizes)) return 2;
-  const std::int64_t live_most = std::atoll(arguments[2]), page_bytes = std::atoll(arguments[3]), operations = std::atoll(arguments[4]);
+  const std::int64_t live_most = std::atoll(arguments[2]), page_bytes = std::atoll(arguments[3]),
+                     operations = std::atoll(arguments[4]);
   std::mt19937_64 random(std::strtoull(arguments[5], nullptr, 10));
   std::uniform_real_distribution<double> unit(0, 1);
 
