@@ -3,19 +3,18 @@
 // registry, so that results are equal to the bit to those of the CPU device.
 #include "ops/emulated/device.h"
 
-#include "ops/arena.h"
-#include "ops/backing.h"
+#include "ops/streaming/backing.h"
 #include "ops/device_spec.h"
 #include "ops/emulated/stream.h"
 #include "ops/emulated/virtual_time.h"
+#include "ops/pages/host_pages.h"
+#include "ops/pages/paged_arena.h"
 #include "vm/text/sizes.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
-#include <new>
-#include <sys/mman.h>
 
 namespace cairn::ops {
 namespace {
@@ -27,29 +26,11 @@ constexpr std::int64_t kFewestAddresses = std::int64_t{1} << 26;
 constexpr std::int64_t kMostStaged = std::int64_t{32} << 20; // bytes on their way into the device
 constexpr std::int64_t kMostAtOnce = kMostStaged / 4;        // of one copy; longer ones are cut
 
-// Addresses that take no memory before they are written. Gaps between blocks cost addresses only, so there are more of them than
-// bytes in the budget.
-class Addresses {
-public:
-  explicit Addresses(std::int64_t budget) {
-    bytes_ = budget == 0 || budget > kMostAddresses / 4 ? kMostAddresses : std::max(4 * budget, kFewestAddresses);
-    for (;; bytes_ /= 2) {
-      memory_ = mmap(nullptr, static_cast<std::size_t>(bytes_), PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-      if (memory_ != MAP_FAILED) return;
-      if (bytes_ <= kFewestAddresses) throw std::bad_alloc();
-    }
-  }
-  ~Addresses() { munmap(memory_, static_cast<std::size_t>(bytes_)); }
-  Addresses(const Addresses&) = delete;
-  Addresses& operator=(const Addresses&) = delete;
-  void* begin() const { return memory_; }
-  std::int64_t bytes() const { return bytes_; }
-
-private:
-  void* memory_ = nullptr;
-  std::int64_t bytes_ = 0;
-};
+// Pages' own addresses, and those where blocks of pages that do not follow one another are mapped. They cost nothing, so there
+// are more of them than bytes in the budget, and pages that are filled in part never make a program fail whose tensors fit in.
+constexpr std::int64_t addresses_for(std::int64_t budget) {
+  return budget == 0 || budget > kMostAddresses / 4 ? kMostAddresses : std::max(4 * budget, kFewestAddresses);
+}
 
 // The bytes that a kernel may touch through the view: from the first, so many before and behind.
 struct Extent {
@@ -82,13 +63,12 @@ std::uint64_t scrambled(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-class EmulatedDevice final : public Device, public Backing {
+class EmulatedDevice final : public Device, public Backing, private Progress {
 public:
   EmulatedDevice(Ledger& ledger, const EmulatedOptions& options)
-      : Device("emulated", ledger, kBesideTracked), options_(options), addresses_(options.memory_bytes), arena_(kAlignment),
-        host_arena_(kHostAlignment), ordering_(options.forget_ordering) {
-    arena_.add(addresses_.begin(), addresses_.bytes());
-  }
+      : Device("emulated", ledger, kBesideTracked), options_(options),
+        pages_(addresses_for(options.memory_bytes), kFewestAddresses), arena_(pages_, *this, kAlignment),
+        ordering_(options.forget_ordering) {}
   // All streams have come to their ends before the first of them goes. Nobody looks at results any more, so what is queued stops
   // soon.
   ~EmulatedDevice() override {
@@ -164,18 +144,16 @@ public:
   const Streaming& streaming() const override { return options_.streaming; }
   Block* take_on_device(std::int64_t bytes) override {
     if (options_.memory_bytes != 0 && bytes > options_.memory_bytes - in_use_) return nullptr;
-    TrackedBlock* const block = arena_.take(bytes);
+    PagedBlock* const block = arena_.take(bytes);
     if (block != nullptr) note_in_use(bytes);
     return block;
   }
   void give_back_on_device(Block* block) override { give_back_block(block); }
   Block* take_on_host(std::int64_t bytes) override {
     if (options_.host_bytes != 0 && bytes > options_.host_bytes - host_in_use_) return nullptr;
-    if (host_addresses_ == nullptr) {
-      host_addresses_ = std::make_unique<Addresses>(options_.host_bytes);
-      host_arena_.add(host_addresses_->begin(), host_addresses_->bytes());
-    }
-    TrackedBlock* const block = host_arena_.take(bytes);
+    Progress& progress = *this;
+    if (on_host_ == nullptr) on_host_ = std::make_unique<OnHost>(options_.host_bytes, progress);
+    PagedBlock* const block = on_host_->arena.take(bytes);
     if (block == nullptr) return nullptr;
     host_in_use_ += bytes;
     host_peak_ = std::max(host_peak_, host_in_use_);
@@ -183,7 +161,7 @@ public:
   }
   void give_back_on_host(Block* block) override {
     host_in_use_ -= block->bytes;
-    host_arena_.give_back(&tracked(*block));
+    on_host_->arena.give_back(static_cast<PagedBlock*>(block));
   }
   void queue_copy(StreamKind kind, Block& to, Block& from) override {
     stream(kind).wait_until_not_full(meter());
@@ -238,7 +216,7 @@ public:
   void set_evictor(Evictor* evictor) override { evictor_ = evictor; }
 
 private:
-  void wait_for(const Tickets& tickets) {
+  void wait_for(const Tickets& tickets) override {
     for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(tickets[i], meter());
     time_.host_waits_for(tickets);
   }
@@ -264,18 +242,18 @@ private:
     if (budget != 0 && bytes > budget - in_use_)
       throw DeviceMemoryExceeded(
           fmt::format("{}: {} bytes wanted, but {} of its {} bytes are in use", name(), bytes, in_use_, budget));
-    TrackedBlock* block = arena_.take(bytes);
+    PagedBlock* block = arena_.take(bytes);
     if (block == nullptr)
-      throw DeviceMemoryExceeded(
-          fmt::format("{}: {} bytes wanted, but of its {} addresses {} are in use and at most {} free in one piece", name(),
-                      bytes, addresses_.bytes(), arena_.taken_bytes(), arena_.largest_free()));
+      throw DeviceMemoryExceeded(fmt::format("{}: {} bytes wanted, but the system gives no more pages, of {} bytes in all, or no "
+                                             "addresses for them; {} bytes are in use",
+                                             name(), bytes, arena_.page_bytes(), in_use_));
     note_in_use(bytes);
     return block;
   }
   // Work that is queued has addresses only, and whoever gets the memory next waits for it.
   void give_back_block(Block* block) override {
     in_use_ -= block->bytes;
-    arena_.give_back(&tracked(*block));
+    arena_.give_back(static_cast<PagedBlock*>(block));
   }
 
   void note_in_use(std::int64_t bytes) {
@@ -330,8 +308,9 @@ private:
   }
 
   void note_part(Work& work, const Block& block, std::int64_t offset, std::int64_t bytes, bool write) {
-    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(block.data) + static_cast<std::uintptr_t>(offset);
-    checker_.use(work.operation, work.name, block, begin, begin + static_cast<std::uintptr_t>(bytes), write, work.needs);
+    static_cast<const PagedBlock&>(block).physical(offset, bytes, [&](std::uintptr_t begin, std::uintptr_t end) {
+      checker_.use(work.operation, work.name, block, begin, end, write, work.needs);
+    });
   }
   void note_view(Work& work, const View& view, const Launch& launch, bool write) {
     if (view.data == nullptr || view.elements() == 0) return;
@@ -343,7 +322,8 @@ private:
                                write ? "writes" : "reads", extent.end - extent.begin, extent.begin));
       return;
     }
-    checker_.use(work.operation, work.name, *block, extent.begin, extent.end, write, work.needs);
+    note_part(work, *block, static_cast<std::int64_t>(extent.begin - reinterpret_cast<std::uintptr_t>(block->data)),
+              static_cast<std::int64_t>(extent.end - extent.begin), write);
   }
 
   // Most operations begin at once; the others are late by up to a fifth of a millisecond.
@@ -354,10 +334,16 @@ private:
   }
 
   EmulatedOptions options_;
-  Addresses addresses_;
-  Arena arena_;
-  std::unique_ptr<Addresses> host_addresses_; // once a streaming device asks for memory of the host
-  Arena host_arena_;
+  HostPages pages_;
+  PagedArena arena_;
+  // Of the host's memory, once a streaming device asks for some.
+  struct OnHost {
+    OnHost(std::int64_t budget, Progress& progress)
+        : pages(addresses_for(budget), kFewestAddresses), arena(pages, progress, kHostAlignment) {}
+    HostPages pages;
+    PagedArena arena;
+  };
+  std::unique_ptr<OnHost> on_host_;
   std::int64_t host_in_use_ = 0, host_peak_ = 0;
   Evictor* evictor_ = nullptr;
   Ordering ordering_;

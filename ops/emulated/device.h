@@ -1,7 +1,7 @@
 // The emulated device, for tests that want more than a user may ask for (device_spec.h).
 #pragma once
 
-#include "ops/backing.h"
+#include "ops/streaming/backing.h"
 #include "ops/device.h"
 #include "ops/emulated/virtual_time.h"
 

@@ -1,6 +1,7 @@
 // See course.h.
 #include "ops/streaming/course.h"
 
+#include <new>
 #include <string>
 #include <utility>
 
@@ -60,8 +61,13 @@ void Course::made(plans::Name name, std::int64_t bytes) {
 }
 
 void Course::dropped(plans::Name name) noexcept {
-  if (recorder_) recorder_->dropped(name);
   if (follower_ != nullptr) follower_->dropped(name);
+  if (!recorder_) return;
+  try {
+    recorder_->dropped(name);
+  } catch (const std::bad_alloc&) {
+    recorder_.reset();
+  }
 }
 
 } // namespace cairn::ops::streaming

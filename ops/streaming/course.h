@@ -21,6 +21,7 @@ public:
   // The next launch. True: what is known of next uses has changed.
   bool launch(plans::Picoseconds duration, std::span<const plans::Access> accesses);
   void made(plans::Name name, std::int64_t bytes);
+  // Where there is no memory to note it, the call is not recorded further.
   void dropped(plans::Name name) noexcept;
   // Null: no plan is followed.
   const plans::Follower* follower() const { return follower_.get(); }

@@ -3,7 +3,7 @@
 // never depend on where elements are; which copies are made follows from the sequence of uses alone.
 #pragma once
 
-#include "ops/backing.h"
+#include "ops/streaming/backing.h"
 #include "ops/device.h"
 
 #include <cstdint>

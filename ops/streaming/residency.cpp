@@ -30,6 +30,14 @@ private:
   StreamedBlock& block_;
 };
 
+// What has left is no resident any more, whatever memory there is; that it will be missed may remain unknown.
+template <class F> void forget(F&& f) noexcept {
+  try {
+    f();
+  } catch (const std::bad_alloc&) {
+  }
+}
+
 } // namespace
 
 SpillFile* Residency::disk() {
@@ -43,8 +51,8 @@ StreamedBlock* Residency::take(std::int64_t bytes) {
   auto block = std::make_unique<StreamedBlock>();
   block->bytes = bytes;
   block->number = next_number_++;
-  by_name_.emplace(name_of(*block), block.get());
   course_.made(name_of(*block), bytes);
+  by_name_.emplace(name_of(*block), block.get());
   block->data = reinterpret_cast<void*>(next_name_);
   next_name_ += static_cast<std::uintptr_t>((bytes + 2 * kAlignment - 1) / kAlignment * kAlignment);
   return block.release();
@@ -52,19 +60,24 @@ StreamedBlock* Residency::take(std::int64_t bytes) {
 
 StreamedBlock* Residency::take_over(Block* on_device) {
   Order one(1);
-  std::unique_ptr<StreamedBlock> block(take(on_device->bytes));
-  one.front() = block.get();
+  StreamedBlock* const block = take(on_device->bytes);
+  try {
+    residents_->put(name_of(*block), static_cast<std::uint64_t>(block->bytes), true);
+  } catch (...) {
+    give_back(block);
+    throw;
+  }
+  one.front() = block;
   block->on_device = on_device;
   block->device_is_current = true;
   block->at_device = one.begin();
-  residents_->put(name_of(*block), static_cast<std::uint64_t>(block->bytes), true);
   on_device_.splice(on_device_.end(), one);
-  return block.release();
+  return block;
 }
 
 void Residency::give_back(StreamedBlock* block) noexcept {
   const plans::Name name = name_of(*block);
-  residents_->dropped(name);
+  forget([&] { residents_->dropped(name); });
   course_.dropped(name);
   by_name_.erase(name);
   if (block->leaf != kNoLeaf) leaves_[block->leaf] = nullptr;
@@ -79,7 +92,7 @@ void Residency::drop_on_device(StreamedBlock& block) noexcept {
   backing_.give_back_on_device(std::exchange(block.on_device, nullptr));
   block.device_is_current = false;
   on_device_.erase(block.at_device);
-  residents_->remove(name_of(block));
+  forget([&] { residents_->remove(name_of(block)); });
 }
 
 void Residency::drop_on_host(StreamedBlock& block) noexcept {
@@ -99,9 +112,11 @@ Residency::Pins::~Pins() {
 }
 
 Block& Residency::Pins::pin(StreamedBlock& block) {
+  pinned_.reserve(pinned_.size() + 1);
+  residency_.make_known(block);
+  residency_.residents_->pin(name_of(block));
   pinned_.push_back(&block);
   ++block.pins;
-  residency_.residents_->pin(name_of(block));
   Order& order = residency_.on_device_;
   order.splice(order.end(), order, block.at_device);
   return *block.on_device;
@@ -142,14 +157,23 @@ void Residency::begin_launch(std::span<const plans::Access> accesses, const Cost
   if (course_.launch(backing_.modelled(cost), accesses)) residents_->replan();
 }
 
-void Residency::end_launch(std::span<const plans::Access> accesses) {
-  const plans::Picoseconds end = backing_.timeline().execute;
-  for (const plans::Access& access : accesses) {
-    const StreamedBlock& block = *by_name_.at(access.name);
-    residents_->put(access.name, access.bytes, !block.has_copy_below(), end);
+// The launch has been queued, so nothing may fail here: what is not noted now will be when it is used again.
+void Residency::end_launch(std::span<const plans::Access> accesses) noexcept {
+  try {
+    const plans::Picoseconds end = backing_.timeline().execute;
+    for (const plans::Access& access : accesses) {
+      const StreamedBlock& block = *by_name_.at(access.name);
+      residents_->put(access.name, access.bytes, !block.has_copy_below(), end);
+    }
+    residents_->tick();
+    prefetch();
+  } catch (...) { // cancelled, or a disk that fails, or no memory: whoever needs what did not come meets that again
   }
-  residents_->tick();
-  prefetch();
+}
+
+void Residency::make_known(const StreamedBlock& block) {
+  if (residents_->find(name_of(block)) == nullptr)
+    residents_->put(name_of(block), static_cast<std::uint64_t>(block.bytes), block.device_is_current && !block.has_copy_below());
 }
 
 // What a plan says will be needed, while there is time and room for it. Nothing depends on it, so it stops where something is in
@@ -172,27 +196,27 @@ void Residency::prefetch() {
 
 void Residency::begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves) {
   if (backing_.device_budget() == 0) return;
-  for (StreamedBlock* const block : leaves_) {
-    if (block == nullptr) continue;
-    by_name_.erase(name_of(*block));
-    block->leaf = kNoLeaf;
-    by_name_.emplace(name_of(*block), block);
-  }
+  residents_ = std::make_unique<plans::Residents>(nullptr); // the follower that the last one looks at goes
+  const auto rename = [&](StreamedBlock& block, std::uint64_t leaf) {
+    auto node = by_name_.extract(name_of(block));
+    block.leaf = leaf;
+    node.key() = name_of(block);
+    by_name_.insert(std::move(node));
+  };
+  for (StreamedBlock* const block : leaves_)
+    if (block != nullptr) rename(*block, kNoLeaf);
   leaves_.clear();
+  leaves_.reserve(leaves.size());
   std::vector<std::uint64_t> bytes;
   for (StreamedBlock* const block : leaves) {
     if (block->leaf != kNoLeaf) continue; // one storage, several leaves
-    by_name_.erase(name_of(*block));
-    block->leaf = leaves_.size();
-    by_name_.emplace(name_of(*block), block);
-    leaves_.push_back(block);
     bytes.push_back(static_cast<std::uint64_t>(block->bytes));
+    rename(*block, leaves_.size());
+    leaves_.push_back(block);
   }
   course_.begin(code, bytes);
   residents_ = std::make_unique<plans::Residents>(course_.follower());
-  for (const StreamedBlock* const block : on_device_)
-    residents_->put(name_of(*block), static_cast<std::uint64_t>(block->bytes),
-                    block->device_is_current && !block->has_copy_below());
+  for (const StreamedBlock* const block : on_device_) make_known(*block);
   prefetch();
 }
 
@@ -212,7 +236,7 @@ void Residency::take_on_device(StreamedBlock& block) {
   block.on_device = there;
   block.at_device = one.begin();
   on_device_.splice(on_device_.end(), one);
-  residents_->put(name_of(block), static_cast<std::uint64_t>(block.bytes), false);
+  make_known(block);
 }
 
 bool Residency::make_room(std::int64_t bytes) {
@@ -220,7 +244,11 @@ bool Residency::make_room(std::int64_t bytes) {
   for (;;) {
     const std::int64_t wanted = bytes - (budget - backing_.device_in_use());
     if (budget == 0 || wanted <= 0) return true;
-    const std::vector<plans::Name> leaving = residents_->choose({.bytes = static_cast<std::uint64_t>(wanted)});
+    std::vector<plans::Name> leaving = residents_->choose({.bytes = static_cast<std::uint64_t>(wanted)});
+    if (leaving.empty()) { // perhaps for want of memory to note some of them
+      for (const StreamedBlock* const block : on_device_) make_known(*block);
+      leaving = residents_->choose({.bytes = static_cast<std::uint64_t>(wanted)});
+    }
     if (leaving.empty()) return false;
     for (const plans::Name name : leaving) evict(*by_name_.at(name));
   }

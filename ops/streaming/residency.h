@@ -4,7 +4,7 @@
 // go to the disk; at last an error with what each memory holds.
 #pragma once
 
-#include "ops/backing.h"
+#include "ops/streaming/backing.h"
 #include "ops/plans/prefetcher.h"
 #include "ops/plans/residents.h"
 #include "ops/streaming/block.h"
@@ -60,7 +60,7 @@ public:
 
   // Around a launch: what it uses, before anything is brought; and that it has been queued.
   void begin_launch(std::span<const plans::Access> accesses, const Cost& cost);
-  void end_launch(std::span<const plans::Access> accesses);
+  void end_launch(std::span<const plans::Access> accesses) noexcept;
   void begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves);
   static plans::Name name_of(const StreamedBlock& block) {
     return block.leaf != kNoLeaf ? plans::leaf_name(block.leaf) : plans::born_name(block.number);
@@ -84,6 +84,8 @@ private:
   void drop_on_device(StreamedBlock& block) noexcept;
   void drop_on_host(StreamedBlock& block) noexcept;
   void evict(StreamedBlock& block);
+  // To what decides who leaves; a block on the device that it does not know stays.
+  void make_known(const StreamedBlock& block);
   void prefetch();
   bool evict_one_from_host();
   void write_to_disk(StreamedBlock& block);
