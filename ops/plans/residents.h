@@ -81,8 +81,9 @@ private:
   };
   static Class class_of(const Resident& resident);
   static Key key_of(Name name, const Resident& resident);
-  void insert(Name name, const Resident& resident);
-  void erase(Name name, const Resident& resident);
+  void insert(Name name, Resident& resident) const;
+  void erase(Name name, const Resident& resident) const;
+  void order() const;
 
   void add_missing(std::uint32_t block);
   void remove_missing(std::uint32_t block);
@@ -91,10 +92,12 @@ private:
 
   const Follower* follower_;
   const Foresight* foresight_;
-  std::unordered_map<Name, Resident> residents_;
+  mutable std::unordered_map<Name, Resident> residents_;
   std::set<std::pair<std::uint64_t, std::uint32_t>> missing_;
   std::vector<std::uint64_t> missing_at_; // by block of the plan; kNever: it is not missing
-  std::set<Key> orders_[kClasses];
+  // As long as all fits there is no order, and next uses are not looked up.
+  mutable std::set<Key> orders_[kClasses];
+  mutable bool ordered_ = false;
   std::uint64_t bytes_ = 0, now_ = 0;
 };
 
