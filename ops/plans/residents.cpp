@@ -133,8 +133,10 @@ std::vector<Name> Residents::choose(const Want& want) const {
       if (resident.pins != 0) return false;
       if (want.needed_at && resident.next.known() && resident.next.position <= *want.needed_at) return false;
       if (want.free_by == UINT64_MAX) return true;
-      const Picoseconds out = resident.dirty && want.link != nullptr ? want.link->out(resident.bytes) : 0;
-      return (resident.free_at + out <= want.free_by) == in_time;
+      const bool is_written = resident.dirty && want.link != nullptr;
+      const Picoseconds free =
+          is_written ? std::max(resident.free_at, want.copy_out) + want.link->out(resident.bytes) : resident.free_at;
+      return (free <= want.free_by) == in_time;
     };
     while (freed < want.bytes) {
       for (unsigned c = 0; c < kClasses; ++c)

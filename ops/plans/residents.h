@@ -46,6 +46,8 @@ public:
   void remove(Name name);
   // The block does not exist any more, wherever it was. (To be told to the follower, too, and to it behind this.)
   void dropped(Name name);
+  // After a launch that wrote the block: it will have to be copied out, so that may be queued at once.
+  bool must_out(Name name) const;
   void pin(Name name);
   void unpin(Name name);
   // The run has left the plan or found it again: what is known of next uses has changed. (The plan's ordinary course changes
@@ -64,9 +66,11 @@ public:
   struct Want {
     std::uint64_t bytes = 0;                     // that must become free
     std::optional<std::uint64_t> needed_at = {}; // what the plan needs there or before stays; none: whatever is not pinned may go
-    // What queued work, or its own write-back over that link, would keep beyond this stays if there is anything else.
+    // What queued work, or its own write-back over that link behind what is queued on it, would keep beyond this stays if there
+    // is anything else.
     Picoseconds free_by = UINT64_MAX;
     const Link* link = nullptr;
+    Picoseconds copy_out = 0;
   };
   // Who should leave so that so many bytes become free; empty if that cannot be done.
   std::vector<Name> choose(const Want& want) const;
@@ -87,8 +91,6 @@ private:
 
   void add_missing(std::uint32_t block);
   void remove_missing(std::uint32_t block);
-
-  bool must_out(Name name) const;
 
   const Follower* follower_;
   const Foresight* foresight_;
