@@ -100,6 +100,7 @@ void Follower::bind(std::size_t position) {
       owners_[block].gone = false;
       continue;
     }
+    if (owners_[block].bound && owners_[block].name == name && owners_[block].stretch == stretch_) continue;
     if (const auto old = bindings_.find(name); old != bindings_.end() && old->second.block != block)
       owners_[old->second.block].bound = false;
     Owner& owner = owners_[block];

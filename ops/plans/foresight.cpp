@@ -42,7 +42,7 @@ AccessPlan doubled(const AccessPlan& plan) {
   return recorder.finish(fault).value_or(AccessPlan());
 }
 
-// Which use of the plan wrote what leaves the memory in that move.
+// Which use of the plan wrote what leaves the memory in that move, and so has been copied out.
 void note(const AccessPlan& run, const Move& move, const AccessPlan& plan, std::vector<bool>& copied_out) {
   const auto positions = run.positions(move.block);
   const auto uses = run.uses_of(move.block);
@@ -75,7 +75,7 @@ Foresight foresee(const AccessPlan& plan, const Memory& memory, Ending ending) {
     for (int i = 0; i < kTimes && left > 0; ++i, --left) {
       Foresight next{std::vector<bool>(plan.parts().uses.size()), twice};
       const Simulated did = simulate(run, &plan, Policy::planned, memory, ending, &known, [&](const Move& move) {
-        if (move.kind == Move::Kind::write_back) note(run, move, plan, next.copied_out);
+        if (move.kind == Move::Kind::evict) note(run, move, plan, next.copied_out);
       });
       if (!did.failed.empty()) return {};
       const bool is_same = next.copied_out == known.copied_out;

@@ -8,7 +8,7 @@ namespace cairn::ops::plans {
 Prefetcher::Prefetcher(const Follower& follower, const Residents& residents, const Link& link, std::uint64_t capacity,
                        const Limits& limits)
     : follower_(follower), residents_(residents), link_(link), limits_(limits) {
-  if (limits_.window_bytes == 0) limits_.window_bytes = capacity / 2;
+  if (limits_.window_bytes == 0) limits_.window_bytes = capacity;
 }
 
 std::optional<Prefetcher::Fetch> Prefetcher::next(std::uint64_t free, const Timeline& now) const {
@@ -43,8 +43,8 @@ std::optional<Prefetcher::Fetch> Prefetcher::next(std::uint64_t free, const Time
   Fetch fetch{*name, plan.blocks()[block].bytes, position, {}};
   if (fetch.bytes <= free) return fetch;
   const Picoseconds begin = begins(position), takes = link_.in(fetch.bytes);
-  fetch.evicted =
-      residents_.choose({fetch.bytes - free, position, std::max(now.copy_in, begin > takes ? begin - takes : 0), &link_});
+  fetch.evicted = residents_.choose(
+      {fetch.bytes - free, position, std::max(now.copy_in, begin > takes ? begin - takes : 0), &link_, now.copy_out});
   if (fetch.evicted.empty() || pays_to_wait(fetch, free, now)) return std::nullopt;
   return fetch;
 }

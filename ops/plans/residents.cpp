@@ -24,8 +24,21 @@ Residents::Key Residents::key_of(Name name, const Resident& resident) {
   return {resident.next.known() ? UINT64_MAX - resident.next.position : resident.used, name};
 }
 
-void Residents::insert(Name name, const Resident& resident) { orders_[class_of(resident)].insert(key_of(name, resident)); }
-void Residents::erase(Name name, const Resident& resident) { orders_[class_of(resident)].erase(key_of(name, resident)); }
+void Residents::insert(Name name, Resident& resident) const {
+  if (!ordered_) return;
+  resident.next = follower_ == nullptr ? NextUse{} : follower_->next_use(name);
+  resident.must_out = resident.dirty && must_out(name);
+  orders_[class_of(resident)].insert(key_of(name, resident));
+}
+
+void Residents::erase(Name name, const Resident& resident) const {
+  if (ordered_) orders_[class_of(resident)].erase(key_of(name, resident));
+}
+
+void Residents::order() const {
+  for (auto& order : orders_) order.clear();
+  for (auto& [name, resident] : residents_) insert(name, resident);
+}
 
 void Residents::add_missing(std::uint32_t block) {
   const NextUse next = follower_->next_use_of(block);
@@ -53,12 +66,10 @@ void Residents::put(Name name, std::uint64_t bytes, bool dirty, Picoseconds free
   else
     erase(name, resident);
   resident.dirty = dirty;
-  resident.must_out = dirty && must_out(name);
-  resident.next = follower_ == nullptr ? NextUse{} : follower_->next_use(name);
   resident.used = now_;
   resident.free_at = free_at;
   insert(name, resident);
-  if (follower_ == nullptr) return;
+  if (missing_.empty()) return;
   if (const auto block = follower_->planned(name)) remove_missing(*block);
 }
 
@@ -82,7 +93,7 @@ void Residents::remove(Name name) {
 
 void Residents::dropped(Name name) {
   remove(name);
-  if (follower_ == nullptr) return;
+  if (missing_.empty()) return;
   if (const auto block = follower_->planned(name)) remove_missing(*block);
 }
 
@@ -91,11 +102,7 @@ void Residents::unpin(Name name) { --residents_.at(name).pins; }
 
 void Residents::replan() {
   if (follower_ == nullptr) return;
-  for (auto& order : orders_) order.clear();
-  for (auto& [name, resident] : residents_) {
-    resident.next = follower_->next_use(name);
-    insert(name, resident);
-  }
+  order();
   missing_.clear();
   std::ranges::fill(missing_at_, NextUse::kNever);
   if (!follower_->on_plan()) return;
@@ -111,6 +118,7 @@ const Residents::Resident* Residents::find(Name name) const {
 // What is worth least per byte, of those that may go, until there are enough. Where times are limits, what is free in time goes
 // before what is not.
 std::vector<Name> Residents::choose(const Want& want) const {
+  if (!std::exchange(ordered_, true)) order();
   std::vector<std::pair<Name, std::uint64_t>> chosen;
   std::uint64_t freed = 0;
   const std::uint64_t twice = foresight_ == nullptr ? 2 : foresight_->twice;
@@ -125,8 +133,10 @@ std::vector<Name> Residents::choose(const Want& want) const {
       if (resident.pins != 0) return false;
       if (want.needed_at && resident.next.known() && resident.next.position <= *want.needed_at) return false;
       if (want.free_by == UINT64_MAX) return true;
-      const Picoseconds out = resident.dirty && want.link != nullptr ? want.link->out(resident.bytes) : 0;
-      return (resident.free_at + out <= want.free_by) == in_time;
+      const bool is_written = resident.dirty && want.link != nullptr;
+      const Picoseconds free =
+          is_written ? std::max(resident.free_at, want.copy_out) + want.link->out(resident.bytes) : resident.free_at;
+      return (free <= want.free_by) == in_time;
     };
     while (freed < want.bytes) {
       for (unsigned c = 0; c < kClasses; ++c)

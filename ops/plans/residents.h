@@ -46,6 +46,8 @@ public:
   void remove(Name name);
   // The block does not exist any more, wherever it was. (To be told to the follower, too, and to it behind this.)
   void dropped(Name name);
+  // After a launch that wrote the block: it will have to be copied out, so that may be queued at once.
+  bool must_out(Name name) const;
   void pin(Name name);
   void unpin(Name name);
   // The run has left the plan or found it again: what is known of next uses has changed. (The plan's ordinary course changes
@@ -64,9 +66,11 @@ public:
   struct Want {
     std::uint64_t bytes = 0;                     // that must become free
     std::optional<std::uint64_t> needed_at = {}; // what the plan needs there or before stays; none: whatever is not pinned may go
-    // What queued work, or its own write-back over that link, would keep beyond this stays if there is anything else.
+    // What queued work, or its own write-back over that link behind what is queued on it, would keep beyond this stays if there
+    // is anything else.
     Picoseconds free_by = UINT64_MAX;
     const Link* link = nullptr;
+    Picoseconds copy_out = 0;
   };
   // Who should leave so that so many bytes become free; empty if that cannot be done.
   std::vector<Name> choose(const Want& want) const;
@@ -81,20 +85,21 @@ private:
   };
   static Class class_of(const Resident& resident);
   static Key key_of(Name name, const Resident& resident);
-  void insert(Name name, const Resident& resident);
-  void erase(Name name, const Resident& resident);
+  void insert(Name name, Resident& resident) const;
+  void erase(Name name, const Resident& resident) const;
+  void order() const;
 
   void add_missing(std::uint32_t block);
   void remove_missing(std::uint32_t block);
 
-  bool must_out(Name name) const;
-
   const Follower* follower_;
   const Foresight* foresight_;
-  std::unordered_map<Name, Resident> residents_;
+  mutable std::unordered_map<Name, Resident> residents_;
   std::set<std::pair<std::uint64_t, std::uint32_t>> missing_;
   std::vector<std::uint64_t> missing_at_; // by block of the plan; kNever: it is not missing
-  std::set<Key> orders_[kClasses];
+  // As long as all fits there is no order, and next uses are not looked up.
+  mutable std::set<Key> orders_[kClasses];
+  mutable bool ordered_ = false;
   std::uint64_t bytes_ = 0, now_ = 0;
 };
 

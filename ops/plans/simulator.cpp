@@ -68,7 +68,8 @@ private:
   // The copy in the memory below.
   struct Below {
     bool current = false;
-    Picoseconds ready = 0; // when it has been written
+    Picoseconds ready = 0;   // when it has been written
+    Picoseconds arrived = 0; // when it came from there
   };
 
   bool is_planned() const { return policy_ == Policy::planned || policy_ == Policy::planned_on_demand; }
@@ -93,17 +94,20 @@ private:
     }
   }
 
+  // When it has been copied.
+  Picoseconds write_back(std::uint32_t block, Picoseconds ready) {
+    note(Move::Kind::write_back, block);
+    ++result_.write_backs;
+    result_.bytes_out += bytes(block);
+    below_[block] = {true, now_.out(memory_.link, bytes(block), ready), below_[block].arrived};
+    return below_[block].ready;
+  }
+
   void evict(Name victim) {
     const std::uint32_t block = *run_.find(victim);
     const Residents::Resident there = *residents_.find(victim);
     Picoseconds free = there.free_at;
-    if (there.dirty) {
-      note(Move::Kind::write_back, block);
-      free = now_.out(memory_.link, there.bytes, free);
-      below_[block] = {true, free};
-      ++result_.write_backs;
-      result_.bytes_out += there.bytes;
-    }
+    if (there.dirty) free = write_back(block, free);
     note(Move::Kind::evict, block);
     ++result_.evictions;
     room_.give(there.bytes, free);
@@ -119,6 +123,7 @@ private:
       ++result_.fetches;
       result_.bytes_in += bytes(block);
     }
+    below_[block].arrived = ready;
     residents_.put(name(block), bytes(block), false, ready);
     result_.peak = std::max(result_.peak, residents_.bytes());
   }
@@ -150,16 +155,22 @@ private:
       pin(use.block);
     }
     Picoseconds ready = 0;
-    for (const PlannedUse& use : uses) ready = std::max(ready, residents_.find(name(use.block))->free_at);
+    for (const PlannedUse& use : uses) {
+      ready = std::max(ready, below_[use.block].arrived);
+      if (writes(use.use)) ready = std::max(ready, below_[use.block].ready);
+    }
     const Picoseconds end = now_.launch(run_.duration(at_), ready);
     for (const PlannedUse& use : uses) {
       note(Move::Kind::launch, use.block);
       const bool dirty = writes(use.use) || residents_.find(name(use.block))->dirty;
       residents_.put(name(use.block), bytes(use.block), dirty, end);
-      if (writes(use.use)) below_[use.block].current = false;
       residents_.unpin(name(use.block));
-      pinned_[use.block] = false;
+      if (!writes(use.use)) continue;
+      below_[use.block].current = false;
+      if (policy_ == Policy::planned && residents_.must_out(name(use.block)))
+        residents_.cleaned(name(use.block), write_back(use.block, end));
     }
+    for (const PlannedUse& use : uses) pinned_[use.block] = false;
     residents_.tick();
     if (policy_ == Policy::planned) fetch_ahead();
   }

@@ -133,7 +133,10 @@ private:
 
   // What the engine has been asked for until now. Nothing is known of what has been used and what has not.
   void ask_ahead(std::size_t at) {
-    next_ = std::max(next_, at);
+    if (next_ < at) {
+      next_ = at;
+      use_ = 0;
+    }
     while (engine_ <= execute_ && next_ < end_) {
       const auto uses = plan_.uses(next_ % plan_.size());
       if (use_ == uses.size()) {

@@ -158,8 +158,7 @@ answers = []
 for name, run in RUNS.items():
     total, largest = sum(run.bytes[:run.leaves]), run.largest_launch()
     bounds = []
-    for part in (0.15, 0.25, 0.4, 0.6):
-        capacity = max(int(part * total), 3 * largest)
+    for capacity in sorted({max(int(part * total), 4 * largest) for part in (0.15, 0.25, 0.4, 0.6)}):
         bounds.append({"capacity": capacity, "least": least_bytes(run, capacity)})
     answers.append({"name": name, **run.shown(), "bounds": bounds})
 print("[" + ",\n".join(json.dumps(a, separators=(",", ":")) for a in answers) + "]")
