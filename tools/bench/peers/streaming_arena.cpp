@@ -5,7 +5,8 @@
 //     streaming_arena ARENA LEAST MOST IN-USE MEMORY OPERATIONS SEED
 //
 // Sizes lie between LEAST and MOST bytes, evenly by their logarithm. At most IN-USE bytes are in use: blocks are taken while the
-// next one fits in, else one is given back. MEMORY bounds the memory; 0: as much as is wanted. The answer is one line of numbers.
+// next one fits in, else, or when that fails, one is given back. MEMORY bounds the memory; 0: as much as is wanted. The answer is
+// one line of numbers.
 #include "ops/arena.h"
 #include "ops/pages/host_pages.h"
 #include "ops/pages/paged_arena.h"
@@ -112,7 +113,24 @@ template <class By> void measure(char** arguments) {
   std::int64_t live = 0, failures = 0, largest = 0;
   bool filled = false; // only what comes then counts
   for (std::int64_t done = 0, size = next_size(); done < operations; done += filled ? 1 : 0) {
-    if (live + size > in_use) {
+    bool fits = live + size <= in_use;
+    if (fits) {
+      const std::int64_t system = by.pages.nanoseconds;
+      const auto begin = Clock::now();
+      Block* const block = by.take(size);
+      const std::int64_t took = (Clock::now() - begin).count() - (by.pages.nanoseconds - system);
+      if (filled) takes.push_back(took);
+      fits = block != nullptr;
+      if (fits) {
+        live += size;
+        blocks.push_back(block);
+        largest = std::max(largest, by.memory());
+        size = next_size();
+      } else {
+        ++failures;
+      }
+    }
+    if (!fits) {
       filled = true;
       std::swap(blocks[random() % blocks.size()], blocks.back());
       live -= blocks.back()->bytes;
@@ -120,22 +138,7 @@ template <class By> void measure(char** arguments) {
       by.give_back(blocks.back());
       gives.push_back((Clock::now() - begin).count());
       blocks.pop_back();
-      continue;
     }
-    const std::int64_t system = by.pages.nanoseconds;
-    const auto begin = Clock::now();
-    Block* const block = by.take(size);
-    const std::int64_t took = (Clock::now() - begin).count() - (by.pages.nanoseconds - system);
-    if (filled) takes.push_back(took);
-    if (block == nullptr) {
-      ++failures;
-      filled = true;
-    } else {
-      live += size;
-      blocks.push_back(block);
-    }
-    largest = std::max(largest, by.memory());
-    size = next_size();
   }
   const auto each = [&](std::int64_t sum) {
     return static_cast<double>(sum) / static_cast<double>(std::max<std::size_t>(takes.size(), 1));
