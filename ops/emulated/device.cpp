@@ -23,8 +23,8 @@ constexpr std::int64_t kFewestAddresses = std::int64_t{1} << 26;
 constexpr std::int64_t kMostStaged = std::int64_t{32} << 20; // bytes on their way into the device
 constexpr std::int64_t kMostAtOnce = kMostStaged / 4;        // of one copy; longer ones are cut
 
-// Of pages, and of blocks in pages that do not follow one another. They cost nothing, so there are many more of them than bytes in
-// the budget, which counts bytes in use: that pages are filled in part never makes a program fail whose tensors fit in.
+// Of pages, and of blocks in pages that do not follow one another. They cost nothing, so there are many more of them than bytes
+// in the budget, which counts bytes in use: that pages are filled in part never makes a program fail whose tensors fit in.
 constexpr std::int64_t addresses_for(std::int64_t budget) {
   return budget == 0 || budget > kMostAddresses / 8 ? kMostAddresses : std::max(8 * budget, kFewestAddresses);
 }
