@@ -26,10 +26,10 @@ constexpr std::int64_t kFewestAddresses = std::int64_t{1} << 26;
 constexpr std::int64_t kMostStaged = std::int64_t{32} << 20; // bytes on their way into the device
 constexpr std::int64_t kMostAtOnce = kMostStaged / 4;        // of one copy; longer ones are cut
 
-// Pages' own addresses, and those where blocks of pages that do not follow one another are mapped. They cost nothing, so there
-// are more of them than bytes in the budget, and pages that are filled in part never make a program fail whose tensors fit in.
+// Of pages, and of blocks in pages that do not follow one another. They cost nothing, so there are many more of them than bytes
+// in the budget, which counts bytes in use: that pages are filled in part never makes a program fail whose tensors fit in.
 constexpr std::int64_t addresses_for(std::int64_t budget) {
-  return budget == 0 || budget > kMostAddresses / 4 ? kMostAddresses : std::max(4 * budget, kFewestAddresses);
+  return budget == 0 || budget > kMostAddresses / 8 ? kMostAddresses : std::max(8 * budget, kFewestAddresses);
 }
 
 // The bytes that a kernel may touch through the view: from the first, so many before and behind.

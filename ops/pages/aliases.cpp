@@ -60,7 +60,7 @@ bool Aliases::map_at(std::int64_t at, std::span<const PageRun> runs) {
 }
 
 std::list<Alias> Aliases::map(std::span<const PageRun> runs, std::int64_t own) {
-  unmap_until(std::min(kMostRetired, pages_.addresses() / 4));
+  unmap_until(std::min(kMostRetired, pages_.addresses() / 8));
   std::list<Alias> one(1);
   Alias& alias = one.front();
   for (const PageRun& run : runs) alias.count += run.count;

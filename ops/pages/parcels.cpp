@@ -125,20 +125,12 @@ Parcel* Parcels::cut(Parcel* parcel, std::int64_t begin, std::int64_t bytes) noe
   return parcel;
 }
 
-// Of a page or more: up to a border of pages, or from one on, where that can be, so that when it is given back its pages are
-// whole.
+// Whole pages begin where a page does if they can, so that they are whole pages when they are given back.
 Parcel* Parcels::take(std::int64_t bytes) {
   Parcel* const found = sizes_.find(bytes);
   if (found == nullptr) return nullptr;
   const std::int64_t aligned = page_behind(found->begin);
-  std::int64_t begin = found->begin;
-  if (bytes >= kPage && aligned != begin) {
-    if (found->end() % kPage == 0)
-      begin = found->end() - bytes;
-    else if (aligned + bytes <= found->end())
-      begin = aligned;
-  }
-  return cut(found, begin, bytes);
+  return cut(found, bytes % kPage == 0 && aligned + bytes <= found->end() ? aligned : found->begin, bytes);
 }
 
 Parcel* Parcels::take_small(std::int64_t bytes) {

@@ -310,7 +310,7 @@ TEST_CASE("where nothing can be mapped twice, blocks lie in one piece, and more 
 }
 
 TEST_CASE("addresses are unmapped when there are many of no use, and only after the work that used them") {
-  WatchedPages pages(256, 16, true); // 64 addresses may stay mapped
+  WatchedPages pages(256, 16, true); // 32 addresses may stay mapped
   Waits waits;
   PagedArena arena(pages, waits, 64);
   Ordering ordering;
@@ -323,10 +323,10 @@ TEST_CASE("addresses are unmapped when there are many of no use, and only after 
     Block* const blocks[] = {as_block(block)};
     ordering.add(StreamKind::update, {}, blocks);
     arena.give_back(block);
-    CHECK(waits.waited[index_of(StreamKind::update)] == (ticket <= 17 ? 0 : ticket - 17));
+    CHECK(waits.waited[index_of(StreamKind::update)] == (ticket <= 9 ? 0 : ticket - 9));
     CHECK(waits.count == pages.unmaps);
   }
-  CHECK(waits.count == 43);
+  CHECK(waits.count == 51);
 }
 
 TEST_CASE("where blocks lie depends on what was taken and given back, and on nothing else") {

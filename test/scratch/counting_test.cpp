@@ -1,7 +1,8 @@
 // Kernels take no memory but through the meter. Whatever is allocated in this program is counted here; what a launch had at once
-// may be more than the meter was asked for by a constant only.
+// may be more than the meter was asked for by a constant only. And where the system refuses memory, an arena loses nothing.
 #include "ops/cpu/device/device.h"
 #include "ops/operators/runtime.h"
+#include "ops/pages/paged_arena.h"
 #include "test/threads/large.h"
 
 #include <doctest/doctest.h>
@@ -11,10 +12,12 @@
 #include <cstdlib>
 #include <malloc.h>
 #include <new>
+#include <utility>
 
 namespace {
 
 std::atomic<std::int64_t> live{0}, most{0};
+std::int64_t allocations_left = -1; // until one is refused; below 0: none is
 
 void* counted(void* memory) {
   if (memory == nullptr) return nullptr;
@@ -26,6 +29,8 @@ void* counted(void* memory) {
   return memory;
 }
 void* made(std::size_t bytes) {
+  if (allocations_left == 0) throw std::bad_alloc();
+  if (allocations_left > 0) --allocations_left;
   void* const memory = counted(std::malloc(bytes == 0 ? 1 : bytes));
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
@@ -79,4 +84,60 @@ TEST_CASE("what a kernel allocates it has asked the meter for") {
     check([&] { results = forwards(runtime, c, operands); });
     if (c.reverse) check([&] { backwards(runtime, c, operands, results); });
   }
+}
+
+namespace {
+
+struct Imagined final : Pages {
+  Imagined() {
+    begin_ = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 40); // nothing is touched there
+    addresses_ = 256;
+  }
+  bool make(std::int64_t, std::int64_t) override { return true; }
+  bool map(std::int64_t, std::int64_t, std::int64_t) override { return true; }
+  bool unmap(std::int64_t, std::int64_t) override { return true; }
+};
+struct Idle final : Progress {
+  void wait_for(const Tickets&) override {}
+};
+
+// What a series of blocks needs from the system once the `left`-th allocation of it is refused; each is asked for until it is
+// there.
+int refusals(std::int64_t left) {
+  Imagined pages;
+  Idle idle;
+  PagedArena arena(pages, idle, 64);
+  PagedBlock* blocks[60] = {};
+  int refused = 0;
+  allocations_left = left;
+  for (int i = 0; i < 60; ++i) {
+    // Pages, of which every second one goes, then what is in several of them, and small ones between.
+    const std::int64_t bytes = i < 32 ? Pages::kBytes : i % 2 == 0 ? 3 * Pages::kBytes + 1000 * i : 1000;
+    if (i >= 32 && i % 3 == 0) arena.give_back(std::exchange(blocks[i - 31], nullptr));
+    if (i >= 48 && blocks[i - 6] != nullptr) arena.give_back(std::exchange(blocks[i - 6], nullptr));
+    while (blocks[i] == nullptr) {
+      const std::int64_t taken = arena.taken_bytes();
+      try {
+        blocks[i] = arena.take(bytes);
+      } catch (const std::bad_alloc&) {
+        allocations_left = -1;
+        ++refused;
+        REQUIRE(arena.taken_bytes() == taken);
+      }
+    }
+  }
+  allocations_left = -1;
+  for (PagedBlock* block : blocks)
+    if (block != nullptr) arena.give_back(block);
+  CHECK(arena.taken_bytes() == 0);
+  CHECK(arena.free_pages() * Pages::kBytes == arena.page_bytes());
+  return refused;
+}
+
+} // namespace
+
+TEST_CASE("an arena of pages loses nothing where the system refuses memory, and giving back needs none") {
+  std::int64_t left = 0;
+  while (refusals(left) != 0) ++left;
+  CHECK(left > 100);
 }

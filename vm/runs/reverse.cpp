@@ -139,8 +139,13 @@ public:
     if (ops::Storage* const storage = value::tensor_of(tensor).storage.get(); storage != nullptr && storage->device == device_)
       leaves_.push_back(storage);
   }
-  void begin(const value::Frame* top) const {
-    if (device_ != nullptr) device_->begin_call(top->code->index + 1, leaves_);
+  // Only how soon elements are there depends on it, so nothing ends where it cannot be done.
+  void begin(const value::Frame* top) const noexcept {
+    if (device_ == nullptr) return;
+    try {
+      device_->begin_call(top->code->index + 1, leaves_);
+    } catch (...) { // no memory, or a disk that fails: whoever needs what did not come meets that again
+    }
   }
 
 private:

@@ -1,10 +1,13 @@
-// Blocks of random sizes, taken and given back at random, in an arena of pages (ops/pages): what fails, how much memory is mapped
-// for what is in use, and how long it takes. Nothing is touched there, so that only the arena and the system's maps are measured.
+// Blocks of random sizes, taken and given back at random, in an arena of pages (ops/pages) or in one stretch of memory by best
+// fit (ops/arena.h): what fails, how much memory there must be for what is in use, and how long it takes. Nothing is touched
+// there, so that only the arena and the system's maps are measured.
 //
-//     streaming_arena SIZES LIVE-BYTES PAGE-BYTES OPERATIONS SEED
+//     streaming_arena ARENA LEAST MOST IN-USE MEMORY OPERATIONS SEED
 //
-// At most LIVE-BYTES are in use: blocks are taken while the next one fits in, else one is given back. PAGE-BYTES bounds the
-// pages; 0: as many as are wanted. The answer is one line of numbers.
+// Sizes lie between LEAST and MOST bytes, evenly by their logarithm. At most IN-USE bytes are in use: blocks are taken while the
+// next one fits in, else, or when that fails, one is given back. MEMORY bounds the memory; 0: as much as is wanted. The answer is
+// one line of numbers.
+#include "ops/arena.h"
 #include "ops/pages/host_pages.h"
 #include "ops/pages/paged_arena.h"
 
@@ -22,15 +25,15 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-// Counts what it asks of the system, and how long that takes.
+// Counts what is asked of the system, and how long that takes.
 class Counted final : public Pages {
 public:
-  Counted(HostPages& pages, std::int64_t most) : pages_(pages), most_(most) {
-    begin_ = pages.begin();
-    addresses_ = pages.addresses();
+  Counted(std::int64_t addresses, std::int64_t most) : pages_(addresses, addresses), most_(most) {
+    begin_ = pages_.begin();
+    addresses_ = pages_.addresses();
   }
   bool make(std::int64_t first, std::int64_t count) override {
-    return (most_ == 0 || first + count <= most_) && timed([&] { return pages_.make(first, count); });
+    return (most_ == 0 || (first + count) * kBytes <= most_) && timed([&] { return pages_.make(first, count); });
   }
   bool map(std::int64_t at, std::int64_t page, std::int64_t count) override {
     return timed([&] { return pages_.map(at, page, count); });
@@ -48,24 +51,44 @@ private:
     ++calls;
     return done;
   }
-  HostPages& pages_;
+  HostPages pages_;
   std::int64_t most_;
 };
 
-struct Idle final : Progress {
-  void wait_for(const Tickets&) override {}
+struct ByPages final : Progress {
+  explicit ByPages(std::int64_t in_use, std::int64_t memory)
+      : pages(4 * std::max(in_use, memory), memory), arena(pages, *this, 64) {}
+  void wait_for(const Tickets&) override {} // nothing is ever queued
+  Block* take(std::int64_t bytes) {
+    const bool could = arena.free_pages() >= Pages::whole(bytes);
+    PagedBlock* const block = arena.take(bytes);
+    if (block == nullptr && could) ++needless;
+    if (block != nullptr && !block->alias.empty()) ++mapped;
+    return block;
+  }
+  void give_back(Block* block) { arena.give_back(static_cast<PagedBlock*>(block)); }
+  std::int64_t memory() const { return arena.page_bytes(); }
+  Counted pages;
+  PagedArena arena;
+  std::int64_t needless = 0, mapped = 0;
 };
 
-struct Sizes {
-  std::string_view name;
-  double least, most; // bytes
-  bool by_logarithm;
-};
-constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
-constexpr Sizes kSizes[] = {
-    {"all", 256, 64 * kMiB, true},        {"small", 256, 16 * kKiB, true},      {"middle", 16 * kKiB, 2 * kMiB, true},
-    {"large", 2 * kMiB, 64 * kMiB, true}, {"pages", 1 * kMiB, 5 * kMiB, false}, {"one-size", 2.1 * kMiB, 2.1 * kMiB, true},
-    {"numbers", 4, 4 * kKiB, true},
+struct ByBestFit {
+  explicit ByBestFit(std::int64_t in_use, std::int64_t memory) { arena.add(begin, memory != 0 ? memory : 4 * in_use); }
+  Block* take(std::int64_t bytes) {
+    TrackedBlock* const block = arena.take(bytes);
+    if (block != nullptr) highest = std::max(highest, static_cast<char*>(block->data) + block->taken);
+    return block;
+  }
+  void give_back(Block* block) { arena.give_back(static_cast<TrackedBlock*>(block)); }
+  std::int64_t memory() const { return highest - begin; }
+  struct {
+    std::int64_t calls = 0, nanoseconds = 0;
+  } pages;
+  char* const begin = reinterpret_cast<char*>(std::uintptr_t{1} << 40); // nothing is touched there
+  char* highest = begin;
+  Arena arena{64};
+  std::int64_t needless = 0, mapped = 0;
 };
 
 std::int64_t percentile(std::vector<std::int64_t>& times, double share) {
@@ -75,73 +98,62 @@ std::int64_t percentile(std::vector<std::int64_t>& times, double share) {
   return *at;
 }
 
-} // namespace
-
-int main(int count, char** arguments) {
-  if (count != 6) return 2;
-  const auto* sizes = std::find_if(std::begin(kSizes), std::end(kSizes), [&](const Sizes& s) { return s.name == arguments[1]; });
-  if (sizes == std::end(kSizes)) return 2;
-  const std::int64_t live_most = std::atoll(arguments[2]), page_bytes = std::atoll(arguments[3]),
-                     operations = std::atoll(arguments[4]);
+template <class By> void measure(char** arguments) {
+  const double least = std::atof(arguments[0]), most = std::atof(arguments[1]);
+  const std::int64_t in_use = std::atoll(arguments[2]), memory = std::atoll(arguments[3]), operations = std::atoll(arguments[4]);
   std::mt19937_64 random(std::strtoull(arguments[5], nullptr, 10));
-  std::uniform_real_distribution<double> unit(0, 1);
-
-  HostPages host(4 * std::max(live_most, page_bytes), 0);
-  Counted pages(host, page_bytes / Pages::kBytes);
-  Idle idle;
-  PagedArena arena(pages, idle, 64);
-  std::vector<PagedBlock*> blocks;
-  std::vector<std::int64_t> takes, gives;
-  takes.reserve(static_cast<std::size_t>(operations));
-  gives.reserve(static_cast<std::size_t>(operations));
-  std::int64_t live = 0, failures = 0, needless = 0, peak = 0, aliased = 0;
-  double worst = 0;
   const auto next_size = [&] {
-    const double u = unit(random);
-    return static_cast<std::int64_t>(sizes->by_logarithm ? sizes->least * std::pow(sizes->most / sizes->least, u)
-                                                         : sizes->least + u * (sizes->most - sizes->least));
+    const double share = static_cast<double>(random() >> 11) * 0x1p-53;
+    return static_cast<std::int64_t>(least * std::pow(most / least, share));
   };
-  std::int64_t size = next_size(), done = 0, taken = 0;
-  for (bool filled = false; done < operations;) {
-    const std::int64_t system = pages.nanoseconds;
-    if (live + size <= live_most) {
-      const std::int64_t free_pages = arena.free_pages();
+
+  By by(in_use, memory);
+  std::vector<Block*> blocks;
+  std::vector<std::int64_t> takes, gives;
+  std::int64_t live = 0, failures = 0, largest = 0;
+  bool filled = false; // only what comes then counts
+  for (std::int64_t done = 0, size = next_size(); done < operations; done += filled ? 1 : 0) {
+    bool fits = live + size <= in_use;
+    if (fits) {
+      const std::int64_t system = by.pages.nanoseconds;
       const auto begin = Clock::now();
-      PagedBlock* const block = arena.take(size);
-      const std::int64_t took = (Clock::now() - begin).count() - (pages.nanoseconds - system);
-      if (block == nullptr) {
-        ++failures;
-        if (free_pages >= Pages::whole(size)) ++needless;
-      } else {
+      Block* const block = by.take(size);
+      const std::int64_t took = (Clock::now() - begin).count() - (by.pages.nanoseconds - system);
+      if (filled) takes.push_back(took);
+      fits = block != nullptr;
+      if (fits) {
         live += size;
-        peak = std::max(peak, live);
         blocks.push_back(block);
-        if (filled) {
-          takes.push_back(took);
-          ++taken;
-          if (!block->alias.empty()) ++aliased;
-        }
+        largest = std::max(largest, by.memory());
+        size = next_size();
+      } else {
+        ++failures;
       }
-      size = next_size();
-    } else {
+    }
+    if (!fits) {
       filled = true;
       std::swap(blocks[random() % blocks.size()], blocks.back());
       live -= blocks.back()->bytes;
       const auto begin = Clock::now();
-      arena.give_back(blocks.back());
+      by.give_back(blocks.back());
       gives.push_back((Clock::now() - begin).count());
       blocks.pop_back();
     }
-    if (filled) {
-      ++done;
-      worst = std::max(worst, static_cast<double>(arena.page_bytes()) / static_cast<double>(live_most));
-    }
   }
-  std::printf("%zu %lld %lld %.4f %.4f %lld %lld %lld %lld %.4f %.3f %.1f\n", blocks.size(), static_cast<long long>(failures),
-              static_cast<long long>(needless), worst, static_cast<double>(peak) / static_cast<double>(live_most),
+  const auto each = [&](std::int64_t sum) {
+    return static_cast<double>(sum) / static_cast<double>(std::max<std::size_t>(takes.size(), 1));
+  };
+  std::printf("%zu %lld %lld %.4f %lld %lld %lld %.4f %.3f %.3f\n", blocks.size(), static_cast<long long>(failures),
+              static_cast<long long>(by.needless), static_cast<double>(largest) / static_cast<double>(in_use),
               static_cast<long long>(percentile(takes, 0.5)), static_cast<long long>(percentile(takes, 0.99)),
-              static_cast<long long>(percentile(takes, 1)), static_cast<long long>(percentile(gives, 0.5)),
-              static_cast<double>(aliased) / static_cast<double>(std::max<std::int64_t>(taken, 1)),
-              static_cast<double>(pages.calls) / static_cast<double>(std::max<std::int64_t>(taken, 1)),
-              pages.calls == 0 ? 0.0 : static_cast<double>(pages.nanoseconds) / 1e3 / static_cast<double>(pages.calls));
+              static_cast<long long>(percentile(gives, 0.5)), each(by.mapped), each(by.pages.calls),
+              each(by.pages.nanoseconds) / 1000);
+}
+
+} // namespace
+
+int main(int count, char** arguments) {
+  if (count != 8) return 2;
+  if (std::string_view(arguments[1]) == "pages") measure<ByPages>(arguments + 2);
+  if (std::string_view(arguments[1]) == "best-fit") measure<ByBestFit>(arguments + 2);
 }
