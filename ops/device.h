@@ -127,7 +127,7 @@ public:
   virtual Device* wrapped() { return nullptr; }
 
   // Storage of at least so many bytes with count 0, charged to the ledger. Throws what the ledger throws, DeviceMemoryExceeded,
-  // bad_alloc.
+  // bad_alloc, and Cancelled where addresses have to be waited for.
   Storage* make_storage(std::int64_t bytes);
   // Memory of the host's as storage with count 0, where kernels can reach it (the processor): not copied, not charged, never
   // written. `release` is called when the last tensor has gone.
