@@ -26,7 +26,7 @@ std::uint64_t largest_launch(const AccessPlan& run) {
 Simulated judged(const AccessPlan& run, const AccessPlan* plan, Policy policy, const Memory& memory, Ending ending = Ending::once,
                  const Foresight* foresight = nullptr) {
   Checker checker(run, memory.capacity);
-  const Simulated did = simulate(run, plan, policy, memory, ending, foresight, std::ref(checker));
+  Simulated did = simulate(run, plan, policy, memory, ending, foresight, std::ref(checker));
   REQUIRE_MESSAGE(did.failed.empty(), did.failed);
   REQUIRE_MESSAGE(checker.fault().empty(), name_of(policy), ": ", checker.fault());
   CHECK(checker.peak() == did.peak);
