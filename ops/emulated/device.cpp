@@ -3,12 +3,12 @@
 // registry, so that results are equal to the bit to those of the CPU device.
 #include "ops/emulated/device.h"
 
-#include "ops/streaming/backing.h"
 #include "ops/device_spec.h"
 #include "ops/emulated/stream.h"
 #include "ops/emulated/virtual_time.h"
 #include "ops/pages/host_pages.h"
 #include "ops/pages/paged_arena.h"
+#include "ops/streaming/backing.h"
 #include "vm/text/sizes.h"
 
 #include <fmt/format.h>

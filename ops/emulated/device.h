@@ -1,9 +1,9 @@
 // The emulated device, for tests that want more than a user may ask for (device_spec.h).
 #pragma once
 
-#include "ops/streaming/backing.h"
 #include "ops/device.h"
 #include "ops/emulated/virtual_time.h"
+#include "ops/streaming/backing.h"
 
 namespace cairn::ops {
 

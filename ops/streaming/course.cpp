@@ -11,7 +11,7 @@ void Course::finish(std::uint64_t next) {
   if (recorder_) {
     std::string fault;
     if (auto plan = recorder_->finish(fault); plan && plan->size() != 0)
-      known_.insert_or_assign(code_, Known{std::make_shared<plans::AccessPlan>(std::move(*plan)), next});
+      known_.insert_or_assign(code_, Known{std::make_shared<plans::AccessPlan>(std::move(*plan)), next, nullptr, nullptr});
     recorder_.reset();
   }
   if (follower_ != nullptr) {
@@ -24,7 +24,7 @@ void Course::finish(std::uint64_t next) {
   }
 }
 
-void Course::begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_leaves) {
+void Course::begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_leaves, const plans::Memory& memory) {
   if (begun_) finish(code);
   begun_ = true;
   code_ = code;
@@ -32,8 +32,11 @@ void Course::begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_l
   if (known != known_.end() && known->second.plan->why_not(code, bytes_of_leaves).empty()) {
     plan_ = known->second.plan;
     // Where the same call came behind it, as a training's steps do, it will come again.
-    follower_ =
-        std::make_unique<plans::Follower>(*plan_, known->second.next == code ? plans::Ending::again : plans::Ending::once);
+    const plans::Ending ending = known->second.next == code ? plans::Ending::again : plans::Ending::once;
+    auto& foresight = ending == plans::Ending::again ? known->second.again : known->second.once;
+    if (foresight == nullptr) foresight = std::make_shared<plans::Foresight>(plans::foresee(*plan_, memory, ending));
+    foresight_ = foresight;
+    follower_ = std::make_unique<plans::Follower>(*plan_, ending);
     return;
   }
   recorder_.emplace(code);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/plans/follower.h"
+#include "ops/plans/simulator.h"
 #include "ops/streaming/device.h"
 
 #include <cstdint>
@@ -16,8 +17,9 @@ class Course {
 public:
   explicit Course(Counts& counts) : counts_(counts) {}
 
-  // The call before ends here, and its plan, if it was recorded, is kept. A plan that was not kept to is forgotten.
-  void begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_leaves);
+  // The call before ends here, and its plan, if it was recorded, is kept. A plan that was not kept to is forgotten. `memory`: in
+  // which plans are followed.
+  void begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_leaves, const plans::Memory& memory);
   // The next launch. True: what is known of next uses has changed.
   bool launch(plans::Picoseconds duration, std::span<const plans::Access> accesses);
   void made(plans::Name name, std::int64_t bytes);
@@ -25,6 +27,7 @@ public:
   void dropped(plans::Name name) noexcept;
   // Null: no plan is followed.
   const plans::Follower* follower() const { return follower_.get(); }
+  const plans::Foresight* foresight() const { return follower_ == nullptr ? nullptr : foresight_.get(); }
 
 private:
   // Longer calls are not recorded: what is remembered of them must stay small beside the machine.
@@ -33,6 +36,8 @@ private:
   struct Known {
     std::shared_ptr<const plans::AccessPlan> plan;
     std::uint64_t next = 0; // the call that came behind it
+    // What the plan comes to if it is followed by itself, or by something else; made when it is wanted.
+    std::shared_ptr<const plans::Foresight> again, once;
   };
   void finish(std::uint64_t next);
 
@@ -43,6 +48,7 @@ private:
   std::optional<plans::Recorder> recorder_;
   std::size_t recorded_ = 0;
   std::shared_ptr<const plans::AccessPlan> plan_; // of the follower
+  std::shared_ptr<const plans::Foresight> foresight_;
   std::unique_ptr<plans::Follower> follower_;
 };
 

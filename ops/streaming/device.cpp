@@ -65,6 +65,9 @@ private:
   // Brings what is used, and gives the launch to the wrapped device with the addresses there.
   template <class IsOurs> void queue(StreamKind stream, const Launch& launch, IsOurs&& is_ours) {
     Residency::Pins pins(residency_);
+    for (const auto& blocks : {launch.reads, launch.writes})
+      for (Block* const block : blocks)
+        if (is_ours(block)) pins.keep(streamed(*block));
     std::vector<Block*> reads, writes;
     reads.reserve(launch.reads.size());
     writes.reserve(launch.writes.size());

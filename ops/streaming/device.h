@@ -3,8 +3,8 @@
 // never depend on where elements are; which copies are made follows from the sequence of uses alone.
 #pragma once
 
-#include "ops/streaming/backing.h"
 #include "ops/device.h"
+#include "ops/streaming/backing.h"
 
 #include <cstdint>
 #include <memory>

@@ -122,6 +122,10 @@ Block& Residency::Pins::pin(StreamedBlock& block) {
   return *block.on_device;
 }
 
+void Residency::Pins::keep(StreamedBlock& block) {
+  if (block.on_device != nullptr) pin(block);
+}
+
 Block& Residency::Pins::bring(StreamedBlock& block) {
   residency_.bring_to_device(block);
   return pin(block);
@@ -162,8 +166,12 @@ void Residency::end_launch(std::span<const plans::Access> accesses) noexcept {
   try {
     const plans::Picoseconds end = backing_.timeline().execute;
     for (const plans::Access& access : accesses) {
-      const StreamedBlock& block = *by_name_.at(access.name);
+      StreamedBlock& block = *by_name_.at(access.name);
       residents_->put(access.name, access.bytes, !block.has_copy_below(), end);
+      if (!plans::writes(access.use) || !residents_->must_out(access.name)) continue;
+      write_back(block); // it will have to be, and now there is time
+      ++counts_.write_backs;
+      residents_->cleaned(access.name, backing_.timeline().copy_out);
     }
     residents_->tick();
     prefetch();
@@ -185,8 +193,10 @@ void Residency::prefetch() {
   const plans::Prefetcher prefetcher(*course_.follower(), *residents_, link, static_cast<std::uint64_t>(budget));
   while (const auto fetch = prefetcher.next(
              static_cast<std::uint64_t>(std::max<std::int64_t>(0, budget - backing_.device_in_use())), backing_.timeline())) {
+    const auto found = by_name_.find(fetch->name);
+    if (found == by_name_.end() || !found->second->has_copy_below()) return; // the plan knows more than there is
+    StreamedBlock& block = *found->second;
     for (const plans::Name name : fetch->evicted) evict(*by_name_.at(name));
-    StreamedBlock& block = *by_name_.at(fetch->name);
     bring_to_device(block);
     --counts_.misses; // nobody has asked for it
     ++counts_.prefetches;
@@ -214,8 +224,8 @@ void Residency::begin_call(std::uint64_t code, std::span<StreamedBlock* const> l
     rename(*block, leaves_.size());
     leaves_.push_back(block);
   }
-  course_.begin(code, bytes);
-  residents_ = std::make_unique<plans::Residents>(course_.follower());
+  course_.begin(code, bytes, {static_cast<std::uint64_t>(backing_.device_budget()), backing_.link()});
+  residents_ = std::make_unique<plans::Residents>(course_.follower(), course_.foresight());
   for (const StreamedBlock* const block : on_device_) make_known(*block);
   prefetch();
 }

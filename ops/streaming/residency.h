@@ -4,9 +4,9 @@
 // go to the disk; at last an error with what each memory holds.
 #pragma once
 
-#include "ops/streaming/backing.h"
 #include "ops/plans/prefetcher.h"
 #include "ops/plans/residents.h"
+#include "ops/streaming/backing.h"
 #include "ops/streaming/block.h"
 #include "ops/streaming/course.h"
 #include "ops/streaming/device.h"
@@ -42,6 +42,8 @@ public:
     ~Pins();
     Pins(const Pins&) = delete;
     Pins& operator=(const Pins&) = delete;
+    // First of all blocks that the launch uses, so that none of them gives way to another.
+    void keep(StreamedBlock& block);
     // With its elements. DeviceMemoryExceeded, Cancelled, SpillError.
     Block& bring(StreamedBlock& block);
     // To be overwritten as a whole.
