@@ -16,7 +16,7 @@ void Course::finish(std::uint64_t next) {
   }
   if (follower_ != nullptr) {
     const auto known = known_.find(code_);
-    if (follower_->divergences() != 0)
+    if (follower_->strayed() > follower_->followed() / kMostStrayed)
       known_.erase(code_);
     else if (known != known_.end())
       known->second.next = next;

@@ -32,6 +32,8 @@ public:
 private:
   // Longer calls are not recorded: what is remembered of them must stay small beside the machine.
   static constexpr std::size_t kMostLaunches = std::size_t{1} << 17;
+  // One launch in so many may be another than the plan foretells before the call is recorded anew.
+  static constexpr std::uint64_t kMostStrayed = 16;
 
   struct Known {
     std::shared_ptr<const plans::AccessPlan> plan;
