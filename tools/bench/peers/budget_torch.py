@@ -1,11 +1,10 @@
-"""A network of tensors_torch.py under checkpoint_sequential. Arguments: network, numbers of segments with commas between them (0: no checkpoints),
-threads, rounds, and the sizes that the network takes. Prints a line for each number of segments: user CPU seconds of one gradient (the median, after a
-warm-up, of rounds in which they take turns), floating-point operations of products and convolutions, and the most bytes of tensors at one time: what
-PyTorch's allocator gave and had not got back, and the parameters and inputs. A number of segments that PyTorch refuses has the line `refused`. (The
-largest resident size says more with checkpoints than without: the threads of the sweep have arenas of their own.)
+"""A network of tensors_torch.py under checkpoint_sequential. Arguments: `counts` or `seconds`, network, numbers of segments with commas between them
+(0: no checkpoints), threads, and the sizes that the network takes. Prints a line for each number of segments, after a warm-up: user CPU seconds of one
+gradient; or floating-point operations of products and convolutions, and the most bytes of tensors at one time: what PyTorch's allocator gave and had
+not got back, and the parameters and inputs. A number of segments that PyTorch refuses has the line `refused`. (The largest resident size says more with
+checkpoints than without: the threads of the sweep have arenas of their own.)
 """
 import resource
-import statistics
 import sys
 
 import torch
@@ -15,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import tensors_torch
 
-network, segments, threads, rounds = sys.argv[1], [int(number) for number in sys.argv[2].split(",")], int(sys.argv[3]), int(sys.argv[4])
+what, network, segments, threads = sys.argv[1], sys.argv[2], [int(number) for number in sys.argv[3].split(",")], int(sys.argv[4])
 sizes = [int(size) for size in sys.argv[5:]]
 torch.set_num_threads(threads)
 made = []
@@ -40,7 +39,7 @@ def accepted(number):
     try:
         gradient(number)
         return True
-    except RuntimeError:  # of a segment that begins with an operation in place, say
+    except (RuntimeError, ValueError):  # of a segment that begins with an operation in place, say, or where there are more segments than modules
         return False
 
 
@@ -62,9 +61,10 @@ def operations(number):
 
 
 good = [number for number in segments if accepted(number)]
-seconds = {number: [] for number in good}
-for _ in range(rounds):
-    for number in good:
-        seconds[number].append(timed(number))
 for number in segments:
-    print(f"{statistics.median(seconds[number])} {operations(number)} {most_bytes(number)}" if number in good else "refused")
+    if number not in good:
+        print("refused")
+    elif what == "seconds":
+        print(timed(number))
+    else:
+        print(operations(number), most_bytes(number))
