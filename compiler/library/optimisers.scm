@@ -82,7 +82,7 @@
                 (cons* mean squares steps))))))
 
 ; Whether what a rule does to it goes in one pass over its elements: operators for that are on the processor alone.
-(define (%in-one-pass? t) (if (tensor? t) (if (memq (tensor-residence t) '(cpu emulated)) #t #f) #f))
+(define (%in-one-pass? t) (if (tensor? t) (if (memq (tensor-residence t) '(cpu emulated streaming)) #t #f) #f))
 
 ; The direction is the sign alone; weights decay by rate times the second number (0).
 (define (lion rate . l)

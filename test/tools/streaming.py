@@ -29,6 +29,18 @@ UPDATES = """(define (net w x) (if (null? w) (mean (* x x)) (net (cdr w) (dropou
         (train (- n 1) (cadr r) (caddr r)))))
 (for-each show (train 4 (map (lambda (i) (* 0.09 (randn '(128 128)))) (iota 16)) (map (lambda (i) (zeros '(128 128))) (iota 16))))
 """
+# Operators of one pass, as they are on the processor: of attention and of Adam.
+TRANSFORMER = """(define blocks (map (lambda (i) (new-transformer 64)) (iota 4)))
+(define x (randn '(2 32 64)))
+(define (loss p) (let loop ((p p) (y x)) (if (null? p) (mean (* y y)) (loop (cdr p) (transformer 4 (car p) y #t)))))
+(define (train n p s)
+  (if (> n 0)
+      (let (((list value p s) (checkpoint-*j-update loss p 1 (adam .01) s)))
+        (write (tensor->number value))
+        (newline)
+        (train (- n 1) p s))))
+(train 4 blocks 0)
+"""
 MIB = 1 << 20
 
 
@@ -40,6 +52,7 @@ class Streaming(ToolTest):
         self.write("net.scm", NET.replace("OPERATOR", "*j"))
         self.write("checkpointed.scm", NET.replace("OPERATOR", "checkpoint-*j"))
         self.write("updates.scm", UPDATES)
+        self.write("transformer.scm", TRANSFORMER)
         os.mkdir(self.path("disk"))
 
     def streamed(self, program, settings, *options, **more):
@@ -47,7 +60,7 @@ class Streaming(ToolTest):
         return done.output, json.loads(self.read("s"))["device"]
 
     def test_the_same_bits_within_any_memory(self):
-        for program in ("net.scm", "checkpointed.scm", "updates.scm"):
+        for program in ("net.scm", "checkpointed.scm", "updates.scm", "transformer.scm"):
             right = self.vmrun(program).output
             for settings, memory in (("host=1GiB", None), ("memory=2MiB,host=1GiB", 2 * MIB), ("memory=300KiB,host=1GiB", 300 << 10),
                                      ("memory=300KiB,host=1MiB,disk=disk", 300 << 10), ("memory=300KiB,host=1GiB,bandwidth=1TiB", 300 << 10)):
