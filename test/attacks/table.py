@@ -487,6 +487,14 @@ TENSORS = [
     Attack("a stretched tensor on a small device", "(to-device (expand-tensor (fill '(1) 1. 'f32 'cpu) '(20000000000)) 'gpu)", OVER, options=("--device=emulated,memory=1MiB",)),
     Attack("a sum of a stretched tensor on a device", STRETCHED + "(sumall wide)", STOPPED, options=("--device=emulated",)),
     Attack("products without end on a device", "(define m (fill '(1000 1000) .001))\n(let loop ((x m)) (loop (matmul m x)))", (OVER, STOPPED), options=("--device=emulated",)),
+    Attack("tensors that stream without end", "(let loop ((l '())) (loop (cons (fill '(10000) 1.) l)))", OVER, options=("--device=emulated,memory=1MiB,host=8MiB",)),
+    Attack("plans of long calls on a small device",
+           "(define w (fill '(1000) 1.))\n(define (f w) (let loop ((i 0) (y w)) (if (= i 5000) (sum y) (loop (+ i 1) (* y w)))))\n(let loop () (*j f w 1) (loop))", STOPPED,
+           options=("--device=emulated,memory=64KiB,host=64MiB",)),
+    Attack("calls that are others each time on a small device",
+           "(define w (fill '(1000) 1.))\n(define (f n) (lambda (w) (let loop ((i 0) (y w)) (if (= i n) (sum y) (loop (+ i 1) (if (even? (quotient i n)) (* y w) (+ y w)))))))\n"
+           "(let loop ((n 1)) (*j (f n) w 1) (loop (+ 1 (remainder (* 7 n) 999))))", STOPPED, options=("--device=emulated,memory=64KiB,host=64MiB",)),
+    Attack("one operation larger than a device", "(define m (fill '(1000 1000) 1.))\n(matmul m m)", OVER, options=("--device=emulated,memory=4MiB,host=64MiB",)),
     Attack("a device that is none", "(to-device (fill '(1) 1.) (string->symbol (make-string 1000000 #\\a)))", ERROR),
 ]
 
