@@ -209,8 +209,15 @@ class Spill(ToolTest):
         command = [os.path.join(self.bin, "vmrun"), "--spill=disk,1GiB", *ALWAYS, "a.scm"]
         process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         links = f"/proc/{process.pid}/fd"
+
+        def link(fd):
+            try:
+                return os.readlink(os.path.join(links, fd))
+            except FileNotFoundError:  # it was closed meanwhile
+                return ""
+
         for _ in range(2000):
-            if process.poll() is not None or any("(deleted)" in os.readlink(os.path.join(links, fd)) for fd in os.listdir(links) if fd not in "012"):
+            if process.poll() is not None or any("(deleted)" in link(fd) for fd in os.listdir(links) if fd not in "012"):
                 break
             time.sleep(.002)
         os.rmdir(self.path("disk"))

@@ -30,8 +30,8 @@ UPDATES = """(define (net w x) (if (null? w) (mean (* x x)) (net (cdr w) (dropou
 (for-each show (train 4 (map (lambda (i) (* 0.09 (randn '(128 128)))) (iota 16)) (map (lambda (i) (zeros '(128 128))) (iota 16))))
 """
 # Operators of one pass, as they are on the processor: of attention and of Adam.
-TRANSFORMER = """(define blocks (map (lambda (i) (new-transformer 64)) (iota 4)))
-(define x (randn '(2 32 64)))
+TRANSFORMER = """(define blocks (map (lambda (i) (new-transformer 32)) (iota 16)))
+(define x (randn '(2 16 32)))
 (define (loss p) (let loop ((p p) (y x)) (if (null? p) (mean (* y y)) (loop (cdr p) (transformer 4 (car p) y #t)))))
 (define (train n p s)
   (if (> n 0)
