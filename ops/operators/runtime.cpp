@@ -459,7 +459,8 @@ void Runtime::accumulate(Tensor& to, Tensor from) {
       to.offset = 0;
     }
   }
-  const double elements = static_cast<double>(to.elements()), bytes = static_cast<double>(operands[0].bytes() + operands[1].bytes());
+  const double elements = static_cast<double>(to.elements()),
+               bytes = static_cast<double>(operands[0].bytes() + operands[1].bytes());
   launch(operator_of(OperatorId::add), operands, std::span<const Tensor>(&to, 1), {}, {elements, 2 * bytes, 0});
 }
 

@@ -242,7 +242,7 @@ void Residency::take_on_device(StreamedBlock& block) {
     evict(*by_name_.at(leaving.front()));
     there = backing_.take_on_device(block.bytes);
   }
-  if (there == nullptr) refuse(wrapped_.name(), block.bytes);
+  if (there == nullptr) refuse_on_device(block.bytes);
   block.on_device = there;
   block.at_device = one.begin();
   on_device_.splice(on_device_.end(), one);
@@ -287,7 +287,7 @@ void Residency::take_on_host(StreamedBlock& block) {
   const Held held(block);
   Block* there = backing_.take_on_host(block.bytes);
   while (there == nullptr && evict_one_from_host()) there = backing_.take_on_host(block.bytes);
-  if (there == nullptr) refuse("the host's memory for what streams", block.bytes);
+  if (there == nullptr) refuse_on_host(block.bytes);
   block.on_host = there;
   block.at_host = one.begin();
   on_host_.splice(on_host_.end(), one);
@@ -361,14 +361,22 @@ void Residency::uncharge_if_away(StreamedBlock& block) noexcept {
   block.charged = false;
 }
 
-void Residency::refuse(std::string_view memory, std::int64_t bytes) {
+void Residency::refuse_on_device(std::int64_t bytes) {
   std::int64_t pinned = 0;
   for (const StreamedBlock* const block : on_device_)
     if (block->pins != 0) pinned += block->bytes;
   throw DeviceMemoryExceeded(fmt::format(
       "streaming: {} has no room for {} bytes: {} of its {} bytes are in use, {} of them by what streams and is needed "
       "at the same time",
-      memory, bytes, backing_.device_in_use(), backing_.device_budget(), pinned));
+      wrapped_.name(), bytes, backing_.device_in_use(), backing_.device_budget(), pinned));
+}
+
+void Residency::refuse_on_host(std::int64_t bytes) {
+  throw DeviceMemoryExceeded(
+      fmt::format("streaming: the host's memory for what streams (host=SIZE) has no room for {} bytes: {} of its {} bytes are in "
+                  "use, and {}",
+                  bytes, backing_.host_in_use(), backing_.host_budget(),
+                  backing_.streaming().disk.empty() ? "there is no disk to move them to (disk=FOLDER)" : "the disk is full too"));
 }
 
 // --- elements from and for the host

@@ -92,7 +92,8 @@ private:
   bool evict_one_from_host();
   void write_to_disk(StreamedBlock& block);
   void uncharge_if_away(StreamedBlock& block) noexcept;
-  [[noreturn]] void refuse(std::string_view memory, std::int64_t bytes);
+  [[noreturn]] void refuse_on_device(std::int64_t bytes);
+  [[noreturn]] void refuse_on_host(std::int64_t bytes);
   SpillFile* disk();
 
   Ledger& ledger_;

@@ -190,10 +190,15 @@ TEST_CASE("where neither host nor disk has room, nothing is lost") {
   EmulatedOptions options = with_room_for(20);
   options.host_bytes = 80;
   Pair pair(options);
-  const Part a = make(*pair.stream, 10), b = make(*pair.stream, 10), c = make(*pair.stream, 10);
+  const Part a = make(*pair.stream, 10), b = make(*pair.stream, 10), c = make(*pair.stream, 10), d = make(*pair.stream, 10);
   write(*pair.stream, a, counting(10));
   launch_here(pair, {a}, b, 1);
-  CHECK(contains(error_of([&] { launch_here(pair, {a, b}, c, 2); }), "no room"));
+  launch_here(pair, {b}, c, 2); // the first one leaves the device, and has the host's memory
+  const std::string error = error_of([&] { launch_here(pair, {c}, d, 3); });
+  CHECK(error == "streaming: the host's memory for what streams (host=SIZE) has no room for 80 bytes: 80 of its 80 bytes are in "
+                 "use, and there is no disk to move them to (disk=FOLDER)");
+  const Numbers second = mixed({counting(10)}, 1);
   CHECK(read(*pair.stream, a) == counting(10));
-  CHECK(read(*pair.stream, b) == mixed({counting(10)}, 1));
+  CHECK(read(*pair.stream, b) == second);
+  CHECK(read(*pair.stream, c) == mixed({second}, 2));
 }
