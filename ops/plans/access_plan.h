@@ -109,6 +109,7 @@ public:
   // The sequence itself, a line a launch, `most` of them.
   std::string listing(std::size_t most) const;
   // Why it cannot be a plan of that program with these leaves, one behind another; empty: it can.
+  std::string why_not_of(std::uint64_t program) const; // whatever the leaves are
   std::string why_not(std::uint64_t program, std::span<const std::uint64_t> bytes_of_leaves) const;
 
   // What a plan is made of. Offsets have one element more than there are launches, and changes one more than that.
@@ -141,18 +142,40 @@ private:
 class Recorder {
 public:
   explicit Recorder(std::uint64_t program) { parts_.program = program; }
+  // One that has noted more than a plan can hold.
+  static Recorder too_long() {
+    Recorder recorder(0);
+    recorder.too_much_ = true;
+    return recorder;
+  }
   // One launch; a block may be named several times.
   void launch(Picoseconds duration, std::span<const Access> accesses);
   // A block without elements. Whether it gets them from a launch or from the host is seen by how it is used first.
   void made(Name name, std::uint64_t bytes);
   void dropped(Name name);
-  // What was recorded; nothing is left. None with a reason if it is more than a plan can hold, or makes no sense.
+  // What was recorded; nothing is left. None with a reason if it is more than a plan can hold, or makes no sense. Blocks that were
+  // made are named in the order in which the plan names them first, whatever numbers they had.
   std::optional<AccessPlan> finish(std::string& fault);
+
+  // How far it has come; what was recorded since can be taken back, for work that was stopped and has not happened.
+  struct Mark {
+    std::size_t blocks = 0, launches = 0, uses = 0, changes = 0;
+    std::uint64_t recorded = 0; // calls of launch, made and dropped: unequal if there is something to take back
+  };
+  Mark mark() const;
+  void take_back(const Mark& mark);
+
+  // What has been recorded so far as a plan whose names are still those that were given, so that another recorder can go on with
+  // it; names of blocks may be others by then.
+  std::optional<AccessPlan> so_far(std::string& fault) const;
+  // `renamed`: the new name of each block that is still there.
+  Recorder(const AccessPlan& so_far, const std::unordered_map<Name, Name>& renamed);
 
 private:
   std::uint32_t block(Name name, std::uint64_t bytes);
   AccessPlan::Parts parts_;
   std::unordered_map<Name, std::uint32_t> blocks_;
+  std::uint64_t recorded_ = 0;
   bool too_much_ = false;
 };
 

@@ -30,23 +30,42 @@ void Course::begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_l
   code_ = code;
   const auto known = known_.find(code);
   if (known != known_.end() && known->second.plan->why_not(code, bytes_of_leaves).empty()) {
-    plan_ = known->second.plan;
     // Where the same call came behind it, as a training's steps do, it will come again.
-    const plans::Ending ending = known->second.next == code ? plans::Ending::again : plans::Ending::once;
-    auto& foresight = ending == plans::Ending::again ? known->second.again : known->second.once;
-    if (foresight == nullptr) foresight = std::make_shared<plans::Foresight>(plans::foresee(*plan_, memory, ending));
-    foresight_ = foresight;
-    follower_ = std::make_unique<plans::Follower>(*plan_, ending);
+    follow(known->second, known->second.next == code ? plans::Ending::again : plans::Ending::once, memory);
     return;
   }
   recorder_.emplace(code);
   recorded_ = 0;
 }
 
+void Course::follow(Known& known, plans::Ending ending, const plans::Memory& memory) {
+  plan_ = known.plan;
+  auto& foresight = ending == plans::Ending::again ? known.again : known.once;
+  if (foresight == nullptr) foresight = std::make_shared<plans::Foresight>(plans::foresee(*plan_, memory, ending));
+  foresight_ = foresight;
+  follower_ = std::make_unique<plans::Follower>(*plan_, ending);
+}
+
+void Course::enter(Call* call, const plans::Memory& memory) {
+  if (begun_) finish(0);
+  begun_ = false;
+  follower_.reset();
+  entered_ = call;
+  if (call == nullptr || call->plan == nullptr || call->plan->size() == 0) return;
+  const bool again = asked_for_.plan != nullptr && asked_for_.plan->digest() == call->plan->digest();
+  if (!again) asked_for_ = {call->plan, 0, nullptr, nullptr};
+  follow(asked_for_, again ? plans::Ending::again : plans::Ending::once, memory);
+}
+
+plans::Recorder* Course::recorder() {
+  if (entered_ != nullptr) return entered_->recorder ? &*entered_->recorder : nullptr;
+  return recorder_ ? &*recorder_ : nullptr;
+}
+
 bool Course::launch(plans::Picoseconds duration, std::span<const plans::Access> accesses) {
-  if (recorder_) {
-    if (++recorded_ <= kMostLaunches)
-      recorder_->launch(duration, accesses);
+  if (plans::Recorder* const recorder = this->recorder()) {
+    if (entered_ != nullptr || ++recorded_ <= kMostLaunches)
+      recorder->launch(duration, accesses);
     else
       recorder_.reset();
     return false;
@@ -60,16 +79,17 @@ bool Course::launch(plans::Picoseconds duration, std::span<const plans::Access> 
 }
 
 void Course::made(plans::Name name, std::int64_t bytes) {
-  if (recorder_) recorder_->made(name, static_cast<std::uint64_t>(bytes));
+  if (plans::Recorder* const recorder = this->recorder()) recorder->made(name, static_cast<std::uint64_t>(bytes));
 }
 
 void Course::dropped(plans::Name name) noexcept {
   if (follower_ != nullptr) follower_->dropped(name);
-  if (!recorder_) return;
+  plans::Recorder* const recorder = this->recorder();
+  if (recorder == nullptr) return;
   try {
-    recorder_->dropped(name);
+    recorder->dropped(name);
   } catch (const std::bad_alloc&) {
-    recorder_.reset();
+    if (entered_ == nullptr) recorder_.reset();
   }
 }
 

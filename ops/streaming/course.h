@@ -3,6 +3,7 @@
 
 #include "ops/plans/follower.h"
 #include "ops/plans/simulator.h"
+#include "ops/streaming/call.h"
 #include "ops/streaming/device.h"
 
 #include <cstdint>
@@ -20,6 +21,8 @@ public:
   // The call before ends here, and its plan, if it was recorded, is kept. A plan that was not kept to is forgotten. `memory`: in
   // which plans are followed.
   void begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_leaves, const plans::Memory& memory);
+  // A call that the program asked for, which outlives its stay here; null: what follows belongs to no call.
+  void enter(Call* call, const plans::Memory& memory);
   // The next launch. True: what is known of next uses has changed.
   bool launch(plans::Picoseconds duration, std::span<const plans::Access> accesses);
   void made(plans::Name name, std::int64_t bytes);
@@ -42,9 +45,14 @@ private:
     std::shared_ptr<const plans::Foresight> again, once;
   };
   void finish(std::uint64_t next);
+  void follow(Known& known, plans::Ending ending, const plans::Memory& memory);
+  // Where what happens is noted, or null.
+  plans::Recorder* recorder();
 
   Counts& counts_;
   std::map<std::uint64_t, Known> known_; // by code
+  Call* entered_ = nullptr;
+  Known asked_for_; // the plan that was entered last
   std::uint64_t code_ = 0;
   bool begun_ = false;
   std::optional<plans::Recorder> recorder_;

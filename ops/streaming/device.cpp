@@ -39,11 +39,19 @@ public:
   }
 
   void begin_call(std::uint64_t code, std::span<Storage* const> leaves) override {
+    if (call_ != nullptr) return;
     std::vector<StreamedBlock*> blocks;
     for (Storage* const leaf : leaves)
       if (leaf->device == this) blocks.push_back(&streamed(leaf->block()));
     residency_.begin_call(code, blocks);
   }
+
+  void enter(const std::shared_ptr<Call>& call) override {
+    if (call == call_) return;
+    call_ = call;
+    residency_.enter(call_.get());
+  }
+  std::uint64_t number_of(const Block& block) const override { return streamed(block).number; }
 
   void copy_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) override {
     if (bytes != 0) residency_.copy_in(streamed(to), offset, from, bytes);
@@ -115,6 +123,7 @@ private:
   Device& wrapped_;
   Residency residency_;
   std::vector<plans::Access> accesses_; // of the launch that is being put together
+  std::shared_ptr<Call> call_;
 };
 
 } // namespace

@@ -5,6 +5,7 @@
 
 #include "ops/device.h"
 #include "ops/streaming/backing.h"
+#include "ops/streaming/call.h"
 
 #include <cstdint>
 #include <memory>
@@ -42,6 +43,11 @@ public:
   // A call begins that may be made again, with these storages as its leaves; it lasts until the next one. `code` says which: from
   // the second one on with that code, what the first did is the plan along which elements come and go.
   virtual void begin_call(std::uint64_t code, std::span<Storage* const> leaves) = 0;
+  // From here on everything belongs to that call, which is recorded or follows its plan, until another one is entered; null: to
+  // none. In a call begin_call() does nothing. Whoever goes on with a call may enter it again; that of the last time costs nothing.
+  virtual void enter(const std::shared_ptr<Call>& call) = 0;
+  // By what a call knows a block of this device; no other block will have it.
+  virtual std::uint64_t number_of(const Block& block) const = 0;
 };
 
 // Wraps a device that can be wrapped, which outlives it.

@@ -204,8 +204,7 @@ void Residency::prefetch() {
   }
 }
 
-void Residency::begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves) {
-  if (backing_.device_budget() == 0) return;
+std::vector<std::uint64_t> Residency::name_leaves(std::span<StreamedBlock* const> leaves) {
   residents_ = std::make_unique<plans::Residents>(nullptr); // the follower that the last one looks at goes
   const auto rename = [&](StreamedBlock& block, std::uint64_t leaf) {
     auto node = by_name_.extract(name_of(block));
@@ -219,16 +218,43 @@ void Residency::begin_call(std::uint64_t code, std::span<StreamedBlock* const> l
   leaves_.reserve(leaves.size());
   std::vector<std::uint64_t> bytes;
   for (StreamedBlock* const block : leaves) {
-    if (block->leaf != kNoLeaf) continue; // one storage, several leaves
-    bytes.push_back(static_cast<std::uint64_t>(block->bytes));
-    rename(*block, leaves_.size());
+    if (block != nullptr && block->leaf != kNoLeaf) continue; // one storage, several leaves
+    bytes.push_back(block != nullptr ? static_cast<std::uint64_t>(block->bytes) : 0);
+    if (block != nullptr) rename(*block, leaves_.size());
     leaves_.push_back(block);
   }
-  course_.begin(code, bytes, {static_cast<std::uint64_t>(backing_.device_budget()), backing_.link()});
+  return bytes;
+}
+
+void Residency::look_ahead() {
   residents_ = std::make_unique<plans::Residents>(course_.follower(), course_.foresight());
   for (const StreamedBlock* const block : on_device_) make_known(*block);
   prefetch();
 }
+
+void Residency::begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves) {
+  if (backing_.device_budget() == 0) return;
+  course_.begin(code, name_leaves(leaves), memory());
+  look_ahead();
+}
+
+// A leaf that was dropped keeps its place.
+void Residency::enter(Call* call) {
+  std::vector<StreamedBlock*> leaves;
+  if (call != nullptr) {
+    std::unordered_map<std::uint64_t, StreamedBlock*> by_number;
+    for (const auto& [name, block] : by_name_) by_number.emplace(block->number, block);
+    for (const std::uint64_t number : call->leaves) {
+      const auto found = by_number.find(number);
+      leaves.push_back(found != by_number.end() ? found->second : nullptr);
+    }
+  }
+  name_leaves(leaves);
+  course_.enter(call, memory());
+  look_ahead();
+}
+
+plans::Memory Residency::memory() const { return {static_cast<std::uint64_t>(backing_.device_budget()), backing_.link()}; }
 
 // --- memory
 

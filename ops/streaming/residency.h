@@ -64,6 +64,7 @@ public:
   void begin_launch(std::span<const plans::Access> accesses, const Cost& cost);
   void end_launch(std::span<const plans::Access> accesses) noexcept;
   void begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves);
+  void enter(Call* call); // null: what follows belongs to none. It is not gone before another one is entered
   static plans::Name name_of(const StreamedBlock& block) {
     return block.leaf != kNoLeaf ? plans::leaf_name(block.leaf) : plans::born_name(block.number);
   }
@@ -89,6 +90,10 @@ private:
   // To what decides who leaves; a block on the device that it does not know stays.
   void make_known(const StreamedBlock& block);
   void prefetch();
+  // The blocks of the device are known by other names from here on: leaves by their places.
+  std::vector<std::uint64_t> name_leaves(std::span<StreamedBlock* const> leaves); // their bytes
+  plans::Memory memory() const;
+  void look_ahead(); // along the plan that has begun, or none
   bool evict_one_from_host();
   void write_to_disk(StreamedBlock& block);
   void uncharge_if_away(StreamedBlock& block) noexcept;

@@ -101,7 +101,7 @@ TEST_CASE("a plan that cannot belong to a program says why") {
   const AccessPlan plan = small();
   const std::array<std::uint64_t, 4> leaves = {1, 50, 2, 100};
   CHECK(plan.why_not(7, leaves).empty());
-  CHECK(plan.why_not(8, leaves) == "the plan was recorded of another program");
+  CHECK(plan.why_not(8, leaves) == "the plan was recorded of another procedure");
   CHECK(plan.why_not(7, std::span(leaves).first(3)) == "the plan uses leaf 3; what was given has 3");
   CHECK(plan.why_not(7, std::array<std::uint64_t, 4>{1, 49, 2, 100}) == "leaf 1 has 50 bytes in the plan and 49 here");
 }

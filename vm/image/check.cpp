@@ -11,6 +11,7 @@ namespace cairn::image {
 
 void ImageReader::finish() {
   check_acyclic();
+  for (const auto& go_on : recordings_) go_on();
   for (const Other& other : others_) {
     Object* o = made_[other.reference.number];
     Heap::retain(o);
@@ -89,13 +90,16 @@ void ImageReader::check_runs(const RunList& list) const {
       want(kind != RunKind::base || r.deadline == kNever, "a run that cannot end before its time");
       continue;
     }
-    bool interval = r.kind == RunKind::interval, reverse = r.kind == RunKind::reverse;
-    want(r.kind != RunKind::base && (interval || reverse) == (r.state != nullptr), "a run of the wrong kind");
+    bool interval = r.kind == RunKind::interval, reverse = r.kind == RunKind::reverse, streamed = r.kind == RunKind::streamed;
+    want(r.kind != RunKind::base && (interval || reverse || streamed) == (r.state != nullptr), "a run of the wrong kind");
     want(r.deadline == kNever || interval || r.kind == RunKind::interrupt, "a run that cannot end before its time");
     const Frame* below = runs[i - 1].top;
     want((r.kind == RunKind::guarded) == stands_behind(below, Opcode::run_guarded), "a guarded run that nobody waits for");
+    want(!streamed || stands_behind(below, Opcode::run_streamed), "a streamed run that nobody waits for");
     if (r.state == nullptr) continue;
     const RunState& state = *r.run_state();
+    want(streamed == is_streamed_state(state), "a run with a state of another kind");
+    if (streamed) continue;
     want(is_checkpoint_state(state) == interval && can_run(state), "a run with a state of another kind");
     // On a tape it is that of *j; else of a procedure with rules, or of the rule that a sweep has come to.
     const bool waited_for = interval ? stands_behind(below, Opcode::run_act)

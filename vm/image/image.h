@@ -10,7 +10,13 @@
 #include "vm/value/charged.h"
 #include "vm/value/object_numbers.h"
 
+#include <functional>
+#include <unordered_map>
 #include <vector>
+
+namespace cairn::runs {
+struct StreamedState;
+}
 
 namespace cairn::image {
 
@@ -55,6 +61,7 @@ public:
   void draws(const tape::Draws& d);
   void output(const tape::Output& o);
   void tensor(const ops::Tensor& t);
+  void streamed(const runs::StreamedState& state);
   void place(tape::Place p) {
     out.varint(p.serial);
     out.varint(p.slot);
@@ -149,6 +156,7 @@ public:
   std::uint32_t size(std::size_t least_bytes); // of a list whose elements take at least so many
   static void check_probes(std::uint64_t probes, std::uint64_t places);
   void expect(std::uint64_t objects); // before anything else
+  void streamed(runs::StreamedState& state);
   void read_objects();                // all that is referred to
   std::uint64_t objects() const { return made_.size(); }
   void finish(); // fills in all slots and adds the references they hold
@@ -159,7 +167,7 @@ public:
   bytecode::ByteReader& in;
 
 private:
-  enum class Into : std::uint8_t { pair, procedure, other, object };
+  enum class Into : std::uint8_t { pair, procedure, other, object, run_state };
   struct Reference {
     void* to; // a Value, or an Object*
     std::uint32_t number;
@@ -188,7 +196,7 @@ private:
     return static_cast<std::uint32_t>(made_.size() - 1);
   }
   void refer(Reference r, std::uint64_t distance);
-  void object_at(Object** slot, value::Kind kind);
+  void object_at(Object** slot, value::Kind kind, Into into = Into::object);
   void fill(const Reference& r, Object* o); // takes over a reference to o
   void constant(const Reference& r, std::uint64_t index);
   Value plain_of(std::uint64_t word);
@@ -225,6 +233,9 @@ private:
   std::size_t others_of_roots_ = 0;         // how many of them, the first, stand in slots of the caller and in no object
   bool back_ = false;                       // an object refers to one that was read before it, or to itself
   std::uint64_t serial_ = 0;                // of the object read last
+  // Blocks of the device that streams have other numbers here, so recordings go on when all of them are known.
+  std::unordered_map<std::uint64_t, std::uint64_t> renumbered_;
+  std::vector<std::function<void()>> recordings_;
   bool states_as_values_ = false;           // in registers of the machine's own code only
   value::ChargedVector<const Frame*> frames_;
   value::ChargedVector<const value::Bundle*> bundles_;
@@ -237,6 +248,7 @@ private:
 void write_state(ImageWriter& out, const RunState& state);
 OwnedState begin_state(ImageReader& in); // of the kind that comes next, empty
 void read_state(ImageReader& in, RunState& state);
+bool is_streamed_state(const RunState& state);   // then its runs are streamed runs
 bool is_checkpoint_state(const RunState& state); // then its runs are interval runs; else they are reverse runs
 bool can_run(const RunState& state);             // may have a run: its sweep has not begun
 

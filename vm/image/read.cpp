@@ -71,13 +71,17 @@ void ImageReader::refer(Reference r, std::uint64_t distance) {
   others_.push_back({r, static_cast<std::uint32_t>(read_.size())});
 }
 
-void ImageReader::object_at(Object** slot, Kind kind) {
+void ImageReader::object_at(Object** slot, Kind kind, Into into) {
   std::uint64_t n = in.varint();
-  if (n != 0) refer({slot, 0, 0, Into::object, kind}, n - 1);
+  if (n != 0) refer({slot, 0, 0, into, kind}, n - 1);
 }
 
 void ImageReader::fill(const Reference& r, Object* o) {
   bool fits = false;
+  // That of a streamed run is nobody's but the run's.
+  const auto is_streamed = [&] {
+    return o->kind == Kind::state && is_streamed_state(*static_cast<RunState*>(static_cast<value::NativeObject*>(o)->native));
+  };
   switch (r.into) {
   case Into::pair:
     fits = o->kind == Kind::pair;
@@ -86,11 +90,14 @@ void ImageReader::fill(const Reference& r, Object* o) {
     fits = o->kind == Kind::closure_block && r.entry < static_cast<ClosureBlock*>(o)->procedures;
     break;
   case Into::object:
-    fits = o->kind == r.kind;
+    fits = o->kind == r.kind && !is_streamed();
+    break;
+  case Into::run_state:
+    fits = o->kind == Kind::state;
     break;
   case Into::other:
     fits = o->kind != Kind::pair && o->kind != Kind::closure_block && o->kind != Kind::frame &&
-           (o->kind != Kind::state || r.kind == Kind::state);
+           (o->kind != Kind::state || (r.kind == Kind::state && !is_streamed()));
   }
   if (!fits) {
     engine.heap().release(o);
@@ -107,6 +114,7 @@ void ImageReader::fill(const Reference& r, Object* o) {
     *static_cast<Value*>(r.to) = value::of_other(o);
     break;
   case Into::object:
+  case Into::run_state:
     *static_cast<Object**>(r.to) = o;
     break;
   }
@@ -215,12 +223,13 @@ void ImageReader::runs(std::vector<Run>& list, Stack stack) {
   for (Run& r : list) {
     object(r.top, Kind::frame);
     std::uint8_t kind = in.u8();
-    if (kind > static_cast<std::uint8_t>(RunKind::guarded)) throw Malformed("a run of no known kind");
+    if (kind > static_cast<std::uint8_t>(RunKind::streamed)) throw Malformed("a run of no known kind");
     r.kind = static_cast<RunKind>(kind);
     r.deadline = count(kMostStepsLeft + 1) - 1; // 0: never
     r.start = count();
     r.epoch = count();
-    object(r.state, Kind::state);
+    r.state = nullptr;
+    object_at(reinterpret_cast<Object**>(&r.state), Kind::state, Into::run_state);
     std::uint64_t schedule = count(engine.schedules.size());
     r.own_schedule = schedule == 0 ? kInheritSchedule : static_cast<std::uint32_t>(schedule - 1);
   }

@@ -1,11 +1,16 @@
 // The states of run operators in capsule files.
 #include "vm/runs/states.h"
+#include "ops/plans/plan_bytes.h"
+#include "vm/image/file_bytes.h"
 #include "vm/image/image.h"
+#include "vm/runs/streamed.h"
 
 #include <algorithm>
 
 namespace cairn::image {
 
+using ops::plans::AccessPlan;
+using ops::plans::Recorder;
 using runs::CheckpointState;
 using runs::Cotangent;
 using runs::Snapshot;
@@ -254,10 +259,76 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
   r.object(s.outer, value::Kind::state);
 }
 
+enum class Sort : std::uint8_t { reverse, checkpoint, streamed };
+
+Sort sort_of(const RunState& state) {
+  return is_streamed_state(state) ? Sort::streamed : is_checkpoint_state(state) ? Sort::checkpoint : Sort::reverse;
+}
+
 } // namespace
 
+// The recording so far is kept as the bytes of a plan.
+void ImageWriter::streamed(const runs::StreamedState& s) {
+  flag(s.given_up);
+  flag(s.streamed != nullptr);
+  if (s.streamed == nullptr) return;
+  number(s.streamed->leaves.size());
+  for (const std::uint64_t leaf : s.streamed->leaves) number(leaf);
+  std::string fault;
+  std::optional<AccessPlan> plan;
+  if (s.streamed->recorder)
+    plan = s.streamed->recorder->so_far(fault);
+  else
+    plan = *s.streamed->plan;
+  number(s.streamed->recorder ? !plan ? 2 : 1 : 0); // 2: it is too long already
+  if (!plan) return;
+  const std::vector<std::byte> bytes = to_bytes(*plan);
+  number(bytes.size());
+  out.raw(bytes.data(), bytes.size());
+}
+
+void ImageReader::streamed(runs::StreamedState& s) {
+  s.given_up = flag();
+  if (!flag()) return;
+  s.streamed = std::make_shared<ops::streaming::Call>();
+  ops::streaming::Call& call = *s.streamed;
+  call.leaves.resize(size(1));
+  for (std::uint64_t& leaf : call.leaves) leaf = count();
+  const std::uint64_t records = count(2);
+  AccessPlan plan;
+  if (records != 2) {
+    std::string fault;
+    const std::uint64_t size = count(in.left());
+    value::ChargedVector<std::byte> bytes(static_cast<std::size_t>(size), engine.heap());
+    const std::uint64_t most = in.in_memory() ? size : FileBytes::kWindow;
+    for (std::uint64_t done = 0; done < size;) {
+      const auto piece = in.take(std::min(most, size - done));
+      std::ranges::copy(piece, bytes.begin() + static_cast<std::ptrdiff_t>(done));
+      done += piece.size();
+    }
+    std::optional<AccessPlan> read = ops::plans::from_bytes(bytes, fault);
+    if (!read) throw Malformed(fault);
+    plan = *std::move(read);
+  }
+  if (records == 0) {
+    call.plan = std::make_shared<const AccessPlan>(std::move(plan));
+  } else if (records == 2) {
+    call.recorder.emplace(Recorder::too_long());
+  }
+  recordings_.push_back([this, &call, records, so_far = std::move(plan)] {
+    std::unordered_map<ops::plans::Name, ops::plans::Name> renamed;
+    for (const auto& [was, is] : renumbered_) renamed.emplace(ops::plans::born_name(was), ops::plans::born_name(is));
+    if (records == 1) call.recorder.emplace(so_far, renamed);
+    for (std::uint64_t& leaf : call.leaves) {
+      const auto now = renumbered_.find(leaf);
+      leaf = now != renumbered_.end() ? now->second : ops::streaming::Call::kGone;
+    }
+  });
+}
+
 void write_state(ImageWriter& w, const RunState& state) {
-  w.flag(is_checkpoint_state(state));
+  w.number(static_cast<std::uint64_t>(sort_of(state)));
+  if (const auto* const streamed = dynamic_cast<const runs::StreamedState*>(&state)) return w.streamed(*streamed);
   write_sweep(w, dynamic_cast<const SweepState&>(state));
   if (const auto* reverse = dynamic_cast<const runs::ReverseState*>(&state)) {
     w.number(reverse->cost);
@@ -269,11 +340,18 @@ void write_state(ImageWriter& w, const RunState& state) {
 }
 
 OwnedState begin_state(ImageReader& r) {
-  if (r.flag()) return r.engine.heap().own<CheckpointState>(r.engine);
-  return r.engine.heap().own<runs::ReverseState>(r.engine);
+  switch (static_cast<Sort>(r.count(static_cast<std::uint64_t>(Sort::streamed)))) {
+  case Sort::checkpoint:
+    return r.engine.heap().own<CheckpointState>(r.engine);
+  case Sort::streamed:
+    return r.engine.heap().own<runs::StreamedState>();
+  default:
+    return r.engine.heap().own<runs::ReverseState>(r.engine);
+  }
 }
 
 void read_state(ImageReader& r, RunState& state) {
+  if (auto* const streamed = dynamic_cast<runs::StreamedState*>(&state)) return r.streamed(*streamed);
   auto& sweep = dynamic_cast<SweepState&>(state);
   read_sweep(r, sweep);
   if (auto* checkpoint = dynamic_cast<CheckpointState*>(&state)) {
@@ -286,6 +364,8 @@ void read_state(ImageReader& r, RunState& state) {
     reverse.account();
   }
 }
+
+bool is_streamed_state(const RunState& state) { return dynamic_cast<const runs::StreamedState*>(&state) != nullptr; }
 
 bool is_checkpoint_state(const RunState& state) { return dynamic_cast<const CheckpointState*>(&state) != nullptr; }
 

@@ -53,6 +53,9 @@ void ImageWriter::tensor(const Tensor& t) {
   ops::Storage& s = *t.storage.get();
   name(s.device);
   out.varint(s.birth);
+  // What recordings of calls know it by.
+  const ops::streaming::StreamingDevice* const streaming = engine_.tensor_world->streaming();
+  out.varint(s.device == streaming ? 1 + streaming->number_of(s.block()) : 0);
   out.varint(static_cast<std::uint64_t>(s.bytes));
   if (!out.wants_bytes()) return out.skip(static_cast<std::uint64_t>(s.bytes));
   constexpr std::int64_t kPiece = 1 << 20;
@@ -108,10 +111,12 @@ void ImageReader::tensor(Tensor& t) {
   if (number == storages_.size()) {
     ops::Device* on = device();
     if (on == nullptr) throw Malformed("elements on no device");
-    const std::uint64_t birth = count();
+    const std::uint64_t birth = count(), known_by = count();
     std::uint64_t bytes = count(in.left());
     ops::StorageRef storage(on->make_storage(static_cast<std::int64_t>(bytes)));
     storage->birth = birth;
+    if (const auto* const streaming = engine.tensors().streaming(); known_by != 0 && on == streaming)
+      renumbered_.emplace(known_by - 1, streaming->number_of(storage->block()));
     const std::uint64_t most = in.in_memory() ? bytes : FileBytes::kWindow;
     for (std::uint64_t done = 0; done < bytes;) {
       const auto elements = in.take(std::min(most, bytes - done));

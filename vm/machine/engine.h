@@ -102,6 +102,8 @@ public:
   // --- runs (runs.cpp)
   std::optional<Status> go_on();
   Run& current() { return runs.back(); }
+  // The call of the device that streams to which launches belong; null: none.
+  const std::shared_ptr<ops::streaming::Call>& streamed_call() const;
   // Pushes a run and derives its inherited parts. Takes over what it owns, also where there is no memory.
   void push_run(Run run);
   // What a run inherits stays as it is while it is on the stack, and in all slices of it.

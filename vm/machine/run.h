@@ -10,6 +10,10 @@
 #include <utility>
 #include <vector>
 
+namespace cairn::ops::streaming {
+struct Call;
+}
+
 namespace cairn::machine {
 
 class Engine;
@@ -31,7 +35,8 @@ enum class RunKind : std::uint8_t {
   forward,   // j*: ends in its value
   reverse,   // *j: ends in its state, records on the state's tape; of a procedure with rules, and of a rule: on none
   interval,  // checkpoint-*j: ends in its state, finished or out of steps; may record on the state's tape
-  guarded    // call-with-error-handler; ends in its value, or with an error in the program
+  guarded,   // call-with-error-handler; ends in its value, or with an error in the program
+  streamed   // get-streaming-plan, call-with-streaming-plan; ends in what its state makes of its value
 };
 
 // Results of input and random numbers of a run that may be replayed, and how many effects there were (docs/design.md, invariant
@@ -82,11 +87,15 @@ struct RunState : value::Native {
   virtual void activate(Engine& engine) const = 0;
   // The run ended after this many steps with this value (taken over).
   virtual void finished(Engine& engine, Value value, std::uint64_t steps) = 0;
+  // Streamed runs: the run ended with this value (taken over); what is delivered.
+  virtual Value result(Engine& engine, Value value) { return static_cast<void>(engine), value; }
+  // The call that launches of its run belong to.
+  virtual const std::shared_ptr<ops::streaming::Call>& call() const;
   // Interval runs: the budget ended; `segment` is what was running.
   virtual void expired(Engine& engine, OwnedRuns segment);
   // Interval runs reset the serial counter to replay. The counter outside them may not fall below this.
   virtual std::uint64_t serial_floor() const { return 0; }
-  // A capsule with this interval run in it was resumed: the serial counter of the machine is that of whoever resumed it,
+  // A capsule with this streamed run, or this interval run, in it was resumed. Of an interval: the serial counter of the machine is that of whoever resumed it,
   // and may not be below that when the run has ended.
   virtual void resumed(Engine& engine) { static_cast<void>(engine); }
   // The elements of a tensor are read, so many steps after its run began. False: the tensor is nothing to this run.
@@ -111,13 +120,14 @@ struct Run {
   std::uint64_t deadline = kNever; // clock at which its budget ends; in a capsule: steps left
   std::uint64_t start = 0;         // clock at which it began; in a capsule: steps done
   std::uint64_t epoch = 0;         // returning into older frames is a logical copy (docs/design.md 5.3)
-  NativeObject* state = nullptr;   // owned; reverse, interval
+  NativeObject* state = nullptr;   // owned; reverse, interval, streamed
   std::uint32_t own_schedule = kInheritSchedule;
   // Derived from this run and the ones below whenever it is pushed.
   std::uint32_t schedule = 0;
   std::uint64_t least_deadline = kNever;
   Tape* tape = nullptr;
   std::uint32_t forward_depth = 0;
+  const RunState* streamed = nullptr; // of the innermost streamed run
 
   RunState* run_state() const { return state != nullptr ? static_cast<RunState*>(state->native) : nullptr; }
 };

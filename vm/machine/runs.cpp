@@ -14,6 +14,16 @@ using value::Owned;
 
 void RunState::expired(Engine&, OwnedRuns) {}
 
+const std::shared_ptr<ops::streaming::Call>& RunState::call() const {
+  static const std::shared_ptr<ops::streaming::Call> none;
+  return none;
+}
+
+const std::shared_ptr<ops::streaming::Call>& Engine::streamed_call() const {
+  static const std::shared_ptr<ops::streaming::Call> none;
+  return runs.empty() || runs.back().streamed == nullptr ? none : runs.back().streamed->call();
+}
+
 void Capsule::release(Heap& heap) {
   OwnedRuns::release(heap, runs);
   heap.release(value);
@@ -28,10 +38,12 @@ void Engine::derive(std::size_t i) {
   r.tape = nullptr;
   r.forward_depth = 0;
   r.schedule = 0;
+  r.streamed = nullptr;
   if (i > 0) {
     const Run& below = runs[i - 1];
     r.least_deadline = std::min(r.deadline, below.least_deadline);
     r.schedule = below.schedule;
+    r.streamed = below.streamed;
     if (r.kind != RunKind::reverse && r.kind != RunKind::interval) {
       r.tape = below.tape;
       r.forward_depth = below.forward_depth;
@@ -41,6 +53,7 @@ void Engine::derive(std::size_t i) {
   if (r.kind == RunKind::reverse || r.kind == RunKind::interval) r.tape = r.run_state()->tape();
   if (r.state != nullptr) r.run_state()->activate(*this);
   if (r.kind == RunKind::forward) ++r.forward_depth;
+  if (r.kind == RunKind::streamed) r.streamed = r.run_state();
 }
 
 void Engine::push_run(Run run) {
@@ -80,6 +93,9 @@ bool Engine::finish_run(Value v) {
   case RunKind::guarded:
   case RunKind::forward:
     deliver(v);
+    break;
+  case RunKind::streamed:
+    deliver(r.run_state()->result(*this, v));
     break;
   case RunKind::reverse:
   case RunKind::interval:
@@ -318,7 +334,7 @@ bool Engine::thaw(Value z, Frame* parent) {
       here.epoch = epoch;
       continue;
     }
-    if (i > 0 && r.state != nullptr) renews = false;
+    if (i > 0 && r.state != nullptr && r.kind != RunKind::streamed) renews = false;
     if (i == 0) {
       runs.back().top = waiting.take();
       r.kind = RunKind::resumed;
@@ -339,6 +355,7 @@ bool Engine::thaw(Value z, Frame* parent) {
         resumed = true;
         on_stack.run_state()->resumed(*this);
       }
+      if (r.kind == RunKind::streamed) on_stack.run_state()->resumed(*this);
     }
     derive(runs.size() - 1);
   }

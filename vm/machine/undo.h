@@ -16,12 +16,14 @@ public:
         serial_(engine.heap().next_serial), tag_(engine.next_tag), work_(engine.meter().work()),
         capsules_(engine.statistics.capsules_taken) {
     if (tape_ != nullptr) length_ = tape_->length();
+    if (const auto& call = engine.streamed_call(); call != nullptr && call->recorder) recorded_ = call->recorder->mark();
   }
   ~Undo() { engine_.effects.keep_draws(draws_); }
   Undo(const Undo&) = delete;
   Undo& operator=(const Undo&) = delete;
   void put_back() const {
     if (tape_ != nullptr) tape_->cut(length_);
+    if (const auto& call = engine_.streamed_call(); call != nullptr && call->recorder) call->recorder->take_back(recorded_);
     engine_.heap().next_serial = serial_;
     engine_.effects.put_back_draws(draws_);
     engine_.next_tag = tag_;
@@ -36,6 +38,7 @@ private:
   std::size_t draws_;
   std::uint64_t serial_, tag_, work_, capsules_;
   Tape::Length length_;
+  ops::plans::Recorder::Mark recorded_;
 };
 
 // Calls f, which can be stopped. Polls once before, so that many steps in a row of a millisecond each can be stopped too.

@@ -178,6 +178,16 @@ bytecode::Function body_of(RunOperator op) {
     body.put(Opcode::ret, last(kResult));
     break;
   }
+  case RunOperator::get_streaming_plan:
+    body.put_list(Opcode::run_streamed, kResult, 1, {last(kF), last(kX)});
+    body.put(Opcode::ret, last(kResult));
+    break;
+  case RunOperator::call_with_streaming_plan: {
+    constexpr Register kPlan = 0, kCalled = 1, kGiven = 2;
+    body.put_list(Opcode::run_streamed, kResult, 0, {last(kCalled), last(kGiven), last(kPlan)});
+    body.put(Opcode::ret, last(kResult));
+    break;
+  }
   case RunOperator::stop_gradient:
     body.put(Opcode::run_strip, kResult, last(kResult));
     body.put(Opcode::ret, last(kResult));

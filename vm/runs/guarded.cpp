@@ -21,8 +21,8 @@ constexpr std::size_t kHandlerRegister = 0; // of the operator's frame
 
 bool has_outermost_gradient(const machine::OwnedRuns& runs) {
   for (const Run& r : runs.list) {
-    if (r.state == nullptr) continue;
-    const auto* s = as_checkpoint(*static_cast<const SweepState*>(r.run_state()));
+    const SweepState* const derivative = derivative_of(r);
+    const CheckpointState* const s = derivative != nullptr ? as_checkpoint(*derivative) : nullptr;
     if (s != nullptr && s->outermost) return true;
   }
   return false;

@@ -4,6 +4,7 @@
 #include "vm/machine/undo.h"
 #include "vm/runs/bodies.h"
 #include "vm/runs/states.h"
+#include "vm/runs/streamed.h"
 
 #include <cmath>
 #include <optional>
@@ -206,6 +207,13 @@ bool perform(Engine& engine, const Word* instruction) {
     r.own_schedule = engine.intern_schedule(spec);
     r.top = engine.make_call(thunk.v, nullptr, 0);
     engine.push_run(r);
+    return true;
+  }
+  case Opcode::run_streamed: {
+    const bool records = field_b(w) == 1;
+    Owned f(heap, slot(operand(instruction, 0))), x(heap, slot(operand(instruction, 1)));
+    Owned plan(heap, records ? value::kUnspecified : slot(operand(instruction, 2)));
+    start_streamed(engine, records, plan.v, f.v, x.v);
     return true;
   }
   case Opcode::run_guarded: {

@@ -63,7 +63,7 @@ void add_shape(Engine& engine, Digest& digest, Value value) {
 
 std::uint64_t kind_of_call(Engine& engine, const CheckpointState& s, const Opening& of) {
   const bool alone = std::ranges::all_of(engine.runs, [](const Run& r) {
-    return r.kind == RunKind::base || r.kind == RunKind::scheduled || r.kind == RunKind::guarded;
+    return r.kind == RunKind::base || r.kind == RunKind::scheduled || r.kind == RunKind::guarded || r.kind == RunKind::streamed;
   });
   if (!alone || !can_begin_again(engine, s)) return 0;
   Digest digest;

@@ -239,6 +239,11 @@ inline CheckpointState* as_checkpoint(SweepState& s) { return s.checkpoint ? sta
 inline const CheckpointState* as_checkpoint(const SweepState& s) {
   return s.checkpoint ? static_cast<const CheckpointState*>(&s) : nullptr;
 }
+// The derivative operator whose run that is, or null.
+inline SweepState* derivative_of(const Run& r) {
+  const bool differentiates = r.kind == machine::RunKind::reverse || r.kind == machine::RunKind::interval;
+  return differentiates && r.state != nullptr ? static_cast<SweepState*>(r.run_state()) : nullptr;
+}
 inline SweepState* as_sweep(Value v) { return static_cast<SweepState*>(static_cast<NativeObject*>(v.other())->native); }
 
 // With references of its own; not counted.

@@ -274,7 +274,7 @@ bool SweepState::read(std::uint64_t tensor, std::uint64_t steps) {
   if (found == update->tensors.end()) return false;
   const SweepState* inner = nullptr; // the outermost operator inside
   for (std::size_t i = engine_->runs.size(); i-- > 0 && engine_->runs[i].run_state() != this;)
-    if (engine_->runs[i].state != nullptr) inner = as_sweep(value::of_other(engine_->runs[i].state));
+    if (const SweepState* const s = derivative_of(engine_->runs[i])) inner = s;
   std::uint64_t at = inner != nullptr ? inner->began : run_position() + steps;
   std::uint64_t& first = found->second.first_read;
   first = std::min(first, at);
@@ -288,12 +288,12 @@ bool SweepState::read(std::uint64_t tensor, std::uint64_t steps) {
 
 void begin_inside_update(Engine& engine, SweepState& s, std::uint64_t serial, Tape* tape) {
   for (const machine::Run& r : engine.runs) {
-    if (r.state == nullptr) continue;
-    SweepState& outermost = *as_sweep(value::of_other(r.state)); // inside another derivative there are no updates of this kind
-    if (!outermost.update) return;
-    s.began = outermost.run_position() + (engine.clock - r.start);
+    const SweepState* const outermost = derivative_of(r); // inside another derivative there are no updates of this kind
+    if (outermost == nullptr) continue;
+    if (!outermost->update) return;
+    s.began = outermost->run_position() + (engine.clock - r.start);
     s.began_serial = serial;
-    if (tape != nullptr && tape == outermost.tape()) mark_operator(*tape, *outermost.update, s.began);
+    if (tape != nullptr && tape == outermost->tape()) mark_operator(*tape, *outermost->update, s.began);
     return;
   }
 }

@@ -1,0 +1,162 @@
+// See streamed.h. In the language a plan is a list of two: a line that says what is in it, and its bytes, a tensor of u8. So it is
+// printed, compared, saved in capsules and written to files like everything else.
+#include "vm/runs/streamed.h"
+
+#include "ops/operator_ids.h"
+#include "ops/operators/runtime.h"
+#include "ops/plans/hashing.h"
+#include "ops/plans/plan_bytes.h"
+#include "vm/machine/tensor_operands.h"
+#include "vm/runs/graph.h"
+#include "vm/runs/states.h"
+#include "vm/value/charged.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace cairn::runs {
+
+using machine::ProgramError;
+using machine::RunKind;
+using ops::plans::AccessPlan;
+using value::Owned;
+
+namespace {
+
+constexpr const char* kGet = "get-streaming-plan";
+constexpr const char* kCallWith = "call-with-streaming-plan";
+
+// A plan belongs to the procedure that it was recorded of.
+std::uint64_t digest_of(const Engine& engine, Value f) {
+  ops::plans::Digest digest;
+  const value::Code* const code = f.procedure()->code;
+  digest.add(code->index);
+  if (code->module == nullptr) return digest.value();
+  const bytecode::Function& function = engine.loaded.module.functions[code->index];
+  for (const char c : function.name) digest.add(static_cast<unsigned char>(c));
+  for (const bytecode::Word word : function.code) digest.add(word);
+  return digest.value();
+}
+
+struct Leaves {
+  std::vector<std::uint64_t> numbers, bytes;
+};
+
+// The tensors in x that stream, in the order in which they stand there, each storage once.
+Leaves leaves_of(Engine& engine, Value x) {
+  Leaves leaves;
+  ops::streaming::StreamingDevice* const device = engine.tensors().streaming();
+  if (device == nullptr) return leaves;
+  contains(engine.heap(), x, [&](Value leaf) {
+    const Value primal = engine.primal(leaf);
+    if (!value::is_tensor(primal)) return false;
+    ops::Storage* const storage = value::tensor_of(primal).storage.get();
+    if (storage == nullptr || storage->device != device) return false;
+    const std::uint64_t number = device->number_of(storage->block());
+    if (std::ranges::find(leaves.numbers, number) != leaves.numbers.end()) return false;
+    leaves.numbers.push_back(number);
+    leaves.bytes.push_back(static_cast<std::uint64_t>(storage->bytes));
+    return false;
+  });
+  return leaves;
+}
+
+// The bytes of a plan that the program holds.
+AccessPlan plan_in(Engine& engine, Value plan) {
+  Value bytes = plan;
+  if (plan.is_pair() && plan.pair()->cdr.is_pair()) bytes = plan.pair()->cdr.pair()->car;
+  if (!value::is_tensor(bytes) || value::tensor_of(bytes).dtype != ops::DType::u8 || value::tensor_of(bytes).rank() != 1)
+    throw ProgramError(fmt::format("{}: expected a plan that get-streaming-plan gave, or its bytes, got {}", kCallWith,
+                                   engine.describe(plan)));
+  ops::Tensor t = machine::tensors::elements_of(engine, bytes);
+  if (!t.contiguous()) t = engine.tensors().runtime.apply(ops::OperatorId::contiguous, {t});
+  const auto size = static_cast<std::size_t>(t.elements());
+  engine.meter().spend(size);
+  value::ChargedVector<std::byte> read(size, engine.heap());
+  if (size != 0) t.device()->copy_out(t.storage->block(), t.offset, read.data(), t.elements());
+  std::string fault;
+  std::optional<AccessPlan> out = ops::plans::from_bytes(read, fault);
+  if (!out) throw ProgramError(fmt::format("{}: {}", kCallWith, fault));
+  return *std::move(out);
+}
+
+} // namespace
+
+machine::OwnedState StreamedState::clone(Engine& engine) const {
+  auto copy = engine.heap().own<StreamedState>();
+  if (streamed != nullptr) copy->streamed = std::make_shared<ops::streaming::Call>(*streamed);
+  copy->given_up = given_up;
+  return copy;
+}
+
+void StreamedState::resumed(Engine& engine) {
+  if (streamed == nullptr || is_alone(engine)) return;
+  given_up = streamed->recorder.has_value();
+  streamed.reset();
+}
+
+Value StreamedState::result(Engine& engine, Value value) {
+  if (ops::streaming::StreamingDevice* const device = engine.tensors().streaming()) device->enter(engine.streamed_call());
+  if (!given_up && (streamed == nullptr || !streamed->recorder)) return value;
+  engine.heap().release(value);
+  if (given_up) throw ProgramError(fmt::format("{}: it was interrupted, and went on within a gradient, where no plan can be made", kGet));
+  std::string fault;
+  const std::optional<AccessPlan> plan = streamed->recorder->finish(fault);
+  if (!plan) throw ProgramError(fmt::format("{}: no plan can be made of this call: {}", kGet, fault));
+  const std::vector<std::byte> bytes = ops::plans::to_bytes(*plan);
+  Heap& heap = engine.heap();
+  machine::TensorWorld& world = engine.tensors();
+  Owned tensor(heap, heap.make_tensor(world.runtime.from_host(ops::DType::u8, ops::Shape{static_cast<std::int64_t>(bytes.size())},
+                                                              world.cpu(), bytes.data())));
+  Owned rest(heap, heap.cons(tensor.take(), value::kNull));
+  Owned line(heap, heap.make_string(plan->summary()));
+  return heap.cons(line.take(), rest.take());
+}
+
+void start_streamed(Engine& engine, bool records, Value plan, Value f, Value x) {
+  const char* const name = records ? kGet : kCallWith;
+  if (!f.is_procedure()) throw ProgramError(fmt::format("{}: expected a procedure, got {}", name, engine.describe(f)));
+  if (!is_alone(engine) && records)
+    throw ProgramError(fmt::format("{}: a plan of what is differentiated would be another in every replay; record it outside of the "
+                                   "gradient (the procedure that it is given may take gradients)",
+                                   kGet));
+  Heap& heap = engine.heap();
+  auto made = heap.own<StreamedState>();
+  made->streamed = std::make_shared<ops::streaming::Call>();
+  ops::streaming::Call& call = *made->streamed;
+  Leaves leaves = leaves_of(engine, x);
+  const std::uint64_t program = digest_of(engine, f);
+  if (records) {
+    call.recorder.emplace(program);
+  } else {
+    AccessPlan known = plan_in(engine, plan);
+    const auto want_its_own = [&](const std::string& why) {
+      if (!why.empty()) throw ProgramError(fmt::format("{}: {}; get-streaming-plan makes one of this call", kCallWith, why));
+    };
+    want_its_own(known.why_not_of(program));
+    // Where nothing streams, or replays would stray from it, a plan has nothing to say, and programs are the same.
+    if (engine.tensors().streaming() == nullptr || !is_alone(engine)) {
+      machine::Run plain;
+      plain.kind = RunKind::scheduled;
+      plain.start = engine.clock;
+      return engine.start_run(plain, f, x);
+    }
+    want_its_own(known.why_not(program, leaves.bytes));
+    call.plan = std::make_shared<const AccessPlan>(std::move(known));
+  }
+  call.leaves = std::move(leaves.numbers);
+  value::Held<machine::NativeObject> state(heap, engine.make_state(std::move(made)));
+  machine::Run run;
+  run.kind = RunKind::streamed;
+  run.start = engine.clock;
+  const bool resumes = engine.is_resume(f);
+  if (!resumes) run.top = engine.make_call(f, &x, 1);
+  run.state = state.take();
+  engine.push_run(run);
+  if (ops::streaming::StreamingDevice* const device = engine.tensors().streaming()) device->enter(engine.streamed_call());
+  if (resumes) engine.thaw(x, nullptr);
+}
+
+} // namespace cairn::runs
