@@ -212,7 +212,7 @@ std::string AccessPlan::why_not(std::uint64_t program, std::span<const std::uint
 std::uint32_t Recorder::block(Name name, std::uint64_t bytes) {
   const auto [at, fresh] = blocks_.try_emplace(name, static_cast<std::uint32_t>(parts_.blocks.size()));
   if (fresh) parts_.blocks.push_back({name, bytes});
-  return at->second;
+  return *at;
 }
 
 void Recorder::launch(Picoseconds duration, std::span<const Access> accesses) {
@@ -243,11 +243,11 @@ void Recorder::made(Name name, std::uint64_t bytes) {
 
 // What nobody used is none of the plan's business.
 void Recorder::dropped(Name name) {
-  const auto known = blocks_.find(name);
-  if (known == blocks_.end()) return;
+  const std::uint32_t* const known = blocks_.find(name);
+  if (known == nullptr) return;
   if (parts_.changes.size() == AccessPlan::kMostUses) too_much_ = true;
   if (too_much_) return;
-  parts_.changes.push_back({known->second, false});
+  parts_.changes.push_back({*known, false});
   ++parts_.first_change.back();
 }
 

@@ -5,12 +5,13 @@
 // when, and nothing else.
 #pragma once
 
+#include "ops/plans/name_map.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace cairn::ops::plans {
@@ -152,7 +153,7 @@ public:
 private:
   std::uint32_t block(Name name, std::uint64_t bytes);
   AccessPlan::Parts parts_;
-  std::unordered_map<Name, std::uint32_t> blocks_;
+  NameMap<std::uint32_t> blocks_;
   bool too_much_ = false;
 };
 

@@ -29,18 +29,26 @@ std::span<const std::pair<std::uint64_t, std::uint32_t>> like(const Index& index
 
 } // namespace
 
-Follower::Follower(const AccessPlan& plan, Ending ending) : plan_(plan), ending_(ending), owners_(plan.blocks().size()) {
-  const std::size_t size = plan.size();
-  signatures_.reserve(size);
-  by_signature_.reserve(size);
+Follower::Follower(const AccessPlan& plan, Ending ending) : plan_(plan), ending_(ending), owners_(plan.blocks().size()) {}
+
+void Follower::index() {
+  const std::size_t size = plan_.size();
+  if (by_signature_.size() == size) return;
+  std::vector<std::uint64_t> signatures;
+  Index one, several;
+  signatures.reserve(size);
+  one.reserve(size);
+  several.reserve(size);
   for (std::size_t i = 0; i < size; ++i) {
-    signatures_.push_back(signature_at(i));
-    by_signature_.emplace_back(signatures_[i], static_cast<std::uint32_t>(i));
+    signatures.push_back(signature_at(i));
+    one.emplace_back(signatures[i], static_cast<std::uint32_t>(i));
     if (i + 1 >= kAlike)
-      by_window_.emplace_back(window_of(std::span(signatures_).subspan(i + 1 - kAlike, kAlike)), static_cast<std::uint32_t>(i));
+      several.emplace_back(window_of(std::span(signatures).subspan(i + 1 - kAlike, kAlike)), static_cast<std::uint32_t>(i));
   }
-  std::ranges::sort(by_signature_);
-  std::ranges::sort(by_window_);
+  std::ranges::sort(one);
+  std::ranges::sort(several);
+  by_window_ = std::move(several);
+  by_signature_ = std::move(one);
 }
 
 std::uint64_t Follower::signature_at(std::size_t position) const {
@@ -70,7 +78,7 @@ void Follower::merge(std::span<const Access> accesses) {
   }
 }
 
-// Whether the launch that came last can be the one at that position, which looks like it.
+// Whether the launch that came last can be the one at that position.
 bool Follower::fits(std::size_t position) const {
   const auto uses = plan_.uses(position);
   if (uses.size() != merged_.size()) return false;
@@ -83,10 +91,13 @@ bool Follower::fits(std::size_t position) const {
       continue;
     }
     // What was seen in this stretch of the plan stays what it is; what was seen before may have been mistaken for something else.
-    const auto bound = bindings_.find(access.name);
-    if (bound != bindings_.end() && bound->second.block != uses[i].block && bound->second.stretch == stretch_) return false;
     const Owner& owner = owners_[uses[i].block];
-    if (owner.bound && owner.name != access.name && owner.stretch == stretch_) return false;
+    if (owner.bound && owner.stretch == stretch_) {
+      if (owner.name != access.name) return false;
+      continue;
+    }
+    const Binding* const bound = bindings_.find(access.name);
+    if (bound != nullptr && bound->block != uses[i].block && bound->stretch == stretch_) return false;
   }
   return true;
 }
@@ -101,11 +112,11 @@ void Follower::bind(std::size_t position) {
       continue;
     }
     if (owners_[block].bound && owners_[block].name == name && owners_[block].stretch == stretch_) continue;
-    if (const auto old = bindings_.find(name); old != bindings_.end() && old->second.block != block)
-      owners_[old->second.block].bound = false;
+    const auto [binding, fresh] = bindings_.try_emplace(name, {block, stretch_});
+    if (!fresh && binding->block != block) owners_[binding->block].bound = false;
+    *binding = {block, stretch_};
     Owner& owner = owners_[block];
     if (owner.bound && owner.name != name) bindings_.erase(owner.name);
-    bindings_[name] = {block, stretch_};
     owner = {name, true, false, stretch_};
   }
 }
@@ -127,18 +138,13 @@ std::optional<std::size_t> Follower::find(std::uint64_t signature) const {
 
 Follower::Step Follower::launch(std::span<const Access> accesses) {
   merge(accesses);
-  const std::uint64_t own = signature(merged_);
-  std::shift_left(seen_.begin(), seen_.end(), 1);
-  seen_.back() = own;
-  seen_count_ = std::min(seen_count_ + 1, kAlike);
-
   const std::uint64_t size = plan_.size();
   if (on_plan_) {
     // What was made in the call is gone where the next one begins.
     if (size != 0 && next_ != 0 && next_ % size == 0 && ending_ == Ending::again) ++stretch_;
     const bool is_there = size != 0 && (next_ < size || ending_ == Ending::again);
     const auto place = is_there ? static_cast<std::size_t>(next_ % size) : 0;
-    if (is_there && signatures_[place] == own && fits(place)) {
+    if (is_there && fits(place)) {
       bind(place);
       position_ = next_++;
       ++followed_;
@@ -147,16 +153,21 @@ Follower::Step Follower::launch(std::span<const Access> accesses) {
     on_plan_ = false;
     ++divergences_;
     ++stretch_;
-    seen_count_ = 1;
-    return turn(own, Step::diverges);
+    seen_count_ = 0;
+    return turn(Step::diverges);
   }
-  return turn(own, Step::lost);
+  return turn(Step::lost);
 }
 
 // Off the plan: back to it where that can be. (A launch that was left out is seen at once where the one behind it is like no
 // other.)
-Follower::Step Follower::turn(std::uint64_t signature, Step otherwise) {
-  const std::optional<std::size_t> place = find(signature);
+Follower::Step Follower::turn(Step otherwise) {
+  index();
+  const std::uint64_t own = signature(merged_);
+  std::shift_left(seen_.begin(), seen_.end(), 1);
+  seen_.back() = own;
+  seen_count_ = std::min(seen_count_ + 1, kAlike);
+  const std::optional<std::size_t> place = find(own);
   if (!place) {
     ++strayed_;
     return otherwise;
@@ -179,10 +190,10 @@ void Follower::dropped(Name name) {
     if (const auto block = plan_.find(name)) owners_[*block].gone = true;
     return;
   }
-  const auto bound = bindings_.find(name);
-  if (bound == bindings_.end()) return;
-  owners_[bound->second.block].bound = false;
-  bindings_.erase(bound);
+  const Binding* const bound = bindings_.find(name);
+  if (bound == nullptr) return;
+  owners_[bound->block].bound = false;
+  bindings_.erase(name);
 }
 
 NextUse Follower::use_from(std::uint32_t block, std::uint64_t position) const {
@@ -226,9 +237,9 @@ std::optional<std::uint32_t> Follower::last_write(Name name) const {
 
 std::optional<std::uint32_t> Follower::planned(Name name) const {
   if (!is_born(name)) return plan_.find(name);
-  const auto bound = bindings_.find(name);
-  if (bound == bindings_.end()) return std::nullopt;
-  return bound->second.block;
+  const Binding* const bound = bindings_.find(name);
+  if (bound == nullptr) return std::nullopt;
+  return bound->block;
 }
 
 std::optional<Name> Follower::name_of(std::uint32_t block) const {

@@ -20,6 +20,9 @@ public:
   // The call before ends here, and its plan, if it was recorded, is kept. A plan that was not kept to is forgotten. `memory`: in
   // which plans are followed.
   void begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_leaves, const plans::Memory& memory);
+  // Whether anybody wants to know of launches, and how long they take.
+  bool is_noted() const { return is_recorded() || follower_ != nullptr; }
+  bool is_recorded() const { return recorder_.has_value(); }
   // The next launch. True: what is known of next uses has changed.
   bool launch(plans::Picoseconds duration, std::span<const plans::Access> accesses);
   void made(plans::Name name, std::int64_t bytes);

@@ -25,17 +25,11 @@ public:
   const Counts& counts() const override { return residency_.counts(); }
 
   void launch(StreamKind stream, const Launch& launch) override {
-    const auto is_ours = [](const Block* block) { return Residency::is_name(block->data); };
-    accesses_.clear();
-    for (const Block* const block : launch.reads)
-      if (is_ours(block)) note(*block, plans::Use::read);
-    for (const Block* const block : launch.writes)
-      if (is_ours(block)) note(*block, is_written_whole(*block, launch) ? plans::Use::write_whole : plans::Use::write_part);
-    residency_.begin_launch(accesses_, launch.cost);
-    queue(stream, launch, is_ours);
+    if (residency_.notes_launches()) residency_.begin_launch(accesses_of(launch), launch.cost);
+    queue(stream, launch);
     for (Block* const block : launch.writes)
-      if (is_ours(block)) residency_.written_on_device(streamed(*block));
-    residency_.end_launch(accesses_);
+      if (is_ours(*block)) residency_.written_on_device(streamed(*block));
+    residency_.end_launch(launch.reads, launch.writes);
   }
 
   void begin_call(std::uint64_t code, std::span<Storage* const> leaves) override {
@@ -58,37 +52,40 @@ public:
   std::int64_t make_way(std::int64_t bytes) override { return residency_.free_on_host(bytes); }
 
 private:
-  void note(const Block& block, plans::Use use) {
-    const StreamedBlock& known = streamed(block);
-    accesses_.push_back({Residency::name_of(known), static_cast<std::uint64_t>(known.bytes), use});
+  static bool is_ours(const Block& block) { return Residency::is_name(block.data); }
+
+  std::span<const plans::Access> accesses_of(const Launch& launch) {
+    accesses_.clear();
+    const auto note = [this](const Block& block, plans::Use use) {
+      accesses_.push_back({streamed(block).name, static_cast<std::uint64_t>(block.bytes), use});
+    };
+    for (const Block* const block : launch.reads)
+      if (is_ours(*block)) note(*block, plans::Use::read);
+    for (const Block* const block : launch.writes)
+      if (is_ours(*block)) note(*block, is_written_whole(*block, launch) ? plans::Use::write_whole : plans::Use::write_part);
+    return accesses_;
   }
   // Brings what is used, and gives the launch to the wrapped device with the addresses there.
-  template <class IsOurs> void queue(StreamKind stream, const Launch& launch, IsOurs&& is_ours) {
+  void queue(StreamKind stream, const Launch& launch) {
     Residency::Pins pins(residency_);
     for (const auto& blocks : {launch.reads, launch.writes})
       for (Block* const block : blocks)
-        if (is_ours(block)) pins.keep(streamed(*block));
-    std::vector<Block*> reads, writes;
-    reads.reserve(launch.reads.size());
-    writes.reserve(launch.writes.size());
-    for (Block* const block : launch.reads) reads.push_back(is_ours(block) ? &pins.bring(streamed(*block)) : block);
+        if (is_ours(*block)) pins.keep(streamed(*block));
+    reads_.clear();
+    writes_.clear();
+    for (Block* const block : launch.reads) reads_.push_back(is_ours(*block) ? &pins.bring(streamed(*block)) : block);
     for (Block* const block : launch.writes) {
       const bool also_read = std::find(launch.reads.begin(), launch.reads.end(), block) != launch.reads.end();
-      if (!is_ours(block))
-        writes.push_back(block);
+      if (!is_ours(*block))
+        writes_.push_back(block);
       else if (also_read)
-        writes.push_back(streamed(*block).on_device);
+        writes_.push_back(streamed(*block).on_device);
       else
-        writes.push_back(is_written_whole(*block, launch) ? &pins.make(streamed(*block)) : &pins.bring(streamed(*block)));
+        writes_.push_back(is_written_whole(*block, launch) ? &pins.make(streamed(*block)) : &pins.bring(streamed(*block)));
     }
-    const auto translated = [&](std::span<const View> views) {
-      std::vector<View> out(views.begin(), views.end());
-      for (View& view : out)
-        if (Residency::is_name(view.data)) translate(view, launch);
-      return out;
-    };
-    const std::vector<View> inputs = translated(launch.call.inputs), outputs = translated(launch.call.outputs);
-    wrapped_.launch(stream, Launch{launch.op, {inputs, outputs, launch.call.attributes}, reads, writes, launch.cost});
+    translate(launch.call.inputs, inputs_, launch);
+    translate(launch.call.outputs, outputs_, launch);
+    wrapped_.launch(stream, Launch{launch.op, {inputs_, outputs_, launch.call.attributes}, reads_, writes_, launch.cost});
   }
   Block* take_block(std::int64_t bytes) override { return residency_.take(bytes); }
   Block* take_over_block(Block* block) override { return residency_.take_over(block); }
@@ -101,20 +98,29 @@ private:
       return view.data == block.data && view.elements() * bytes_of(view.dtype) == block.bytes;
     });
   }
-  static void translate(View& view, const Launch& launch) {
-    const auto at = reinterpret_cast<std::uintptr_t>(view.data);
+  // The same with the addresses on the device.
+  static void translate(std::span<const View> views, std::vector<View>& out, const Launch& launch) {
+    out.assign(views.begin(), views.end());
+    for (View& view : out)
+      if (Residency::is_name(view.data)) view.data = on_device(view.data, launch);
+  }
+  static void* on_device(void* name, const Launch& launch) {
+    const auto at = reinterpret_cast<std::uintptr_t>(name);
     for (const auto& blocks : {launch.reads, launch.writes})
       for (Block* const block : blocks) {
         const auto begin = reinterpret_cast<std::uintptr_t>(block->data);
-        if (at < begin || at > begin + static_cast<std::uintptr_t>(block->bytes)) continue;
-        view.data = static_cast<char*>(streamed(*block).on_device->data) + (at - begin);
-        return;
+        if (at >= begin && at <= begin + static_cast<std::uintptr_t>(block->bytes))
+          return static_cast<char*>(streamed(*block).on_device->data) + (at - begin);
       }
+    return name;
   }
 
   Device& wrapped_;
   Residency residency_;
-  std::vector<plans::Access> accesses_; // of the launch that is being put together
+  // Of the launch that is being put together: kept, so that what they hold is not allocated for each.
+  std::vector<plans::Access> accesses_;
+  std::vector<Block*> reads_, writes_;
+  std::vector<View> inputs_, outputs_;
 };
 
 } // namespace

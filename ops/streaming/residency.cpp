@@ -9,8 +9,7 @@
 
 namespace cairn::ops::streaming {
 
-Residency::Residency(Ledger& ledger, Device& wrapped)
-    : ledger_(ledger), wrapped_(wrapped), backing_(*wrapped.backing()), residents_(std::make_unique<plans::Residents>(nullptr)) {
+Residency::Residency(Ledger& ledger, Device& wrapped) : ledger_(ledger), wrapped_(wrapped), backing_(*wrapped.backing()) {
   backing_.set_evictor(this);
 }
 
@@ -30,14 +29,6 @@ private:
   StreamedBlock& block_;
 };
 
-// What has left is no resident any more, whatever memory there is; that it will be missed may remain unknown.
-template <class F> void forget(F&& f) noexcept {
-  try {
-    f();
-  } catch (const std::bad_alloc&) {
-  }
-}
-
 } // namespace
 
 SpillFile* Residency::disk() {
@@ -50,37 +41,29 @@ SpillFile* Residency::disk() {
 StreamedBlock* Residency::take(std::int64_t bytes) {
   auto block = std::make_unique<StreamedBlock>();
   block->bytes = bytes;
+  block->Resident::bytes = static_cast<std::uint64_t>(bytes);
   block->number = next_number_++;
-  course_.made(name_of(*block), bytes);
-  by_name_.emplace(name_of(*block), block.get());
+  block->name = plans::born_name(block->number);
+  course_.made(block->name, bytes);
+  by_name_.insert_or_assign(block->name, block.get());
   block->data = reinterpret_cast<void*>(next_name_);
   next_name_ += static_cast<std::uintptr_t>((bytes + 2 * kAlignment - 1) / kAlignment * kAlignment);
   return block.release();
 }
 
 StreamedBlock* Residency::take_over(Block* on_device) {
-  Order one(1);
   StreamedBlock* const block = take(on_device->bytes);
-  try {
-    residents_->put(name_of(*block), static_cast<std::uint64_t>(block->bytes), true);
-  } catch (...) {
-    give_back(block);
-    throw;
-  }
-  one.front() = block;
   block->on_device = on_device;
   block->device_is_current = true;
-  block->at_device = one.begin();
-  on_device_.splice(on_device_.end(), one);
+  residents_.put(*block, true);
   return block;
 }
 
 void Residency::give_back(StreamedBlock* block) noexcept {
-  const plans::Name name = name_of(*block);
-  forget([&] { residents_->dropped(name); });
-  course_.dropped(name);
-  by_name_.erase(name);
-  if (block->leaf != kNoLeaf) leaves_[block->leaf] = nullptr;
+  residents_.dropped(*block);
+  course_.dropped(block->name);
+  by_name_.erase(block->name);
+  if (!plans::is_born(block->name)) leaves_[block->name] = nullptr;
   drop_on_device(*block);
   drop_on_host(*block);
   if (block->on_disk != nullptr) disk_->forget(std::move(block->on_disk));
@@ -91,8 +74,7 @@ void Residency::drop_on_device(StreamedBlock& block) noexcept {
   if (block.on_device == nullptr) return;
   backing_.give_back_on_device(std::exchange(block.on_device, nullptr));
   block.device_is_current = false;
-  on_device_.erase(block.at_device);
-  forget([&] { residents_->remove(name_of(block)); });
+  residents_.remove(block);
 }
 
 void Residency::drop_on_host(StreamedBlock& block) noexcept {
@@ -105,20 +87,15 @@ void Residency::drop_on_host(StreamedBlock& block) noexcept {
 // --- a launch
 
 Residency::Pins::~Pins() {
-  for (StreamedBlock* const block : pinned_) {
-    --block->pins;
-    residency_.residents_->unpin(name_of(*block));
-  }
+  for (StreamedBlock* const block : residency_.pinned_) --block->pins;
+  residency_.pinned_.clear();
 }
 
 Block& Residency::Pins::pin(StreamedBlock& block) {
-  pinned_.reserve(pinned_.size() + 1);
-  residency_.make_known(block);
-  residency_.residents_->pin(name_of(block));
-  pinned_.push_back(&block);
-  ++block.pins;
-  Order& order = residency_.on_device_;
-  order.splice(order.end(), order, block.at_device);
+  if (block.pins == 0) {
+    residency_.pinned_.push_back(&block);
+    ++block.pins;
+  }
   return *block.on_device;
 }
 
@@ -158,95 +135,89 @@ void Residency::written_on_device(StreamedBlock& block) noexcept {
 }
 
 void Residency::begin_launch(std::span<const plans::Access> accesses, const Cost& cost) {
-  if (course_.launch(backing_.modelled(cost), accesses)) residents_->replan();
+  if (course_.launch(course_.is_recorded() ? backing_.modelled(cost) : 0, accesses)) residents_.replan();
 }
 
 // The launch has been queued, so nothing may fail here: what is not noted now will be when it is used again.
-void Residency::end_launch(std::span<const plans::Access> accesses) noexcept {
+void Residency::end_launch(std::span<Block* const> reads, std::span<Block* const> writes) noexcept {
   try {
     const plans::Picoseconds end = backing_.timeline().execute;
-    for (const plans::Access& access : accesses) {
-      StreamedBlock& block = *by_name_.at(access.name);
-      residents_->put(access.name, access.bytes, !block.has_copy_below(), end);
-      if (!plans::writes(access.use) || !residents_->must_out(access.name)) continue;
+    for (Block* const read : reads)
+      if (is_name(read->data)) residents_.put(streamed(*read), !streamed(*read).has_copy_below(), end);
+    for (Block* const written : writes) {
+      if (!is_name(written->data)) continue;
+      StreamedBlock& block = streamed(*written);
+      residents_.put(block, !block.has_copy_below(), end);
+      if (!residents_.must_out(block)) continue;
       write_back(block); // it will have to be, and now there is time
       ++counts_.write_backs;
-      residents_->cleaned(access.name, backing_.timeline().copy_out);
+      residents_.cleaned(block, backing_.timeline().copy_out);
     }
-    residents_->tick();
+    residents_.tick();
     prefetch();
   } catch (...) { // cancelled, or a disk that fails, or no memory: whoever needs what did not come meets that again
   }
 }
 
-void Residency::make_known(const StreamedBlock& block) {
-  if (residents_->find(name_of(block)) == nullptr)
-    residents_->put(name_of(block), static_cast<std::uint64_t>(block.bytes), block.device_is_current && !block.has_copy_below());
-}
-
 // What a plan says will be needed, while there is time and room for it. Nothing depends on it, so it stops where something is in
 // the way.
 void Residency::prefetch() {
+  if (course_.follower() == nullptr || residents_.missing().empty()) return;
   const std::int64_t budget = backing_.device_budget();
-  if (course_.follower() == nullptr || budget == 0) return;
   const plans::Link link = backing_.link();
-  const plans::Prefetcher prefetcher(*course_.follower(), *residents_, link, static_cast<std::uint64_t>(budget));
+  const plans::Prefetcher prefetcher(*course_.follower(), residents_, link, static_cast<std::uint64_t>(budget));
   while (const auto fetch = prefetcher.next(
              static_cast<std::uint64_t>(std::max<std::int64_t>(0, budget - backing_.device_in_use())), backing_.timeline())) {
-    const auto found = by_name_.find(fetch->name);
-    if (found == by_name_.end() || !found->second->has_copy_below()) return; // the plan knows more than there is
-    StreamedBlock& block = *found->second;
-    for (const plans::Name name : fetch->evicted) evict(*by_name_.at(name));
+    StreamedBlock* const* const found = by_name_.find(fetch->name);
+    if (found == nullptr || !(*found)->has_copy_below()) return; // the plan knows more than there is
+    StreamedBlock& block = **found;
+    for (plans::Resident* const leaving : fetch->evicted) evict(streamed(*leaving));
     bring_to_device(block);
     --counts_.misses; // nobody has asked for it
     ++counts_.prefetches;
-    residents_->put(fetch->name, fetch->bytes, false, backing_.timeline().copy_in);
+    residents_.put(block, false, backing_.timeline().copy_in);
   }
 }
 
 void Residency::begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves) {
   if (backing_.device_budget() == 0) return;
-  residents_ = std::make_unique<plans::Residents>(nullptr); // the follower that the last one looks at goes
-  const auto rename = [&](StreamedBlock& block, std::uint64_t leaf) {
-    auto node = by_name_.extract(name_of(block));
-    block.leaf = leaf;
-    node.key() = name_of(block);
-    by_name_.insert(std::move(node));
+  const auto note = [](plans::Resident& one) { one.dirty = streamed(one).device_is_current && !streamed(one).has_copy_below(); };
+  residents_.begin(nullptr, nullptr, note); // the follower that it looks at goes
+  const auto rename = [&](StreamedBlock& block, plans::Name name) {
+    by_name_.erase(block.name);
+    block.name = name;
+    by_name_.insert_or_assign(name, &block);
   };
   for (StreamedBlock* const block : leaves_)
-    if (block != nullptr) rename(*block, kNoLeaf);
+    if (block != nullptr) rename(*block, plans::born_name(block->number));
   leaves_.clear();
   leaves_.reserve(leaves.size());
   std::vector<std::uint64_t> bytes;
   for (StreamedBlock* const block : leaves) {
-    if (block->leaf != kNoLeaf) continue; // one storage, several leaves
+    if (!plans::is_born(block->name)) continue; // one storage, several leaves
     bytes.push_back(static_cast<std::uint64_t>(block->bytes));
-    rename(*block, leaves_.size());
+    rename(*block, plans::leaf_name(leaves_.size()));
     leaves_.push_back(block);
   }
   course_.begin(code, bytes, {static_cast<std::uint64_t>(backing_.device_budget()), backing_.link()});
-  residents_ = std::make_unique<plans::Residents>(course_.follower(), course_.foresight());
-  for (const StreamedBlock* const block : on_device_) make_known(*block);
+  residents_.begin(course_.follower(), course_.foresight(), note);
   prefetch();
 }
 
 // --- memory
 
 void Residency::take_on_device(StreamedBlock& block) {
-  Order one{&block};
   // Where no stretch that is free is long enough, more must go than is wanted.
   Block* there = make_room(block.bytes) ? backing_.take_on_device(block.bytes) : nullptr;
   while (there == nullptr) {
-    const std::vector<plans::Name> leaving = residents_->choose({.bytes = 1});
+    const std::vector<plans::Resident*> leaving = residents_.choose({.bytes = 1});
     if (leaving.empty()) break;
-    evict(*by_name_.at(leaving.front()));
+    evict(streamed(*leaving.front()));
     there = backing_.take_on_device(block.bytes);
   }
   if (there == nullptr) refuse_on_device(block.bytes);
   block.on_device = there;
-  block.at_device = one.begin();
-  on_device_.splice(on_device_.end(), one);
-  make_known(block);
+  residents_.put(block, false);
 }
 
 bool Residency::make_room(std::int64_t bytes) {
@@ -254,13 +225,9 @@ bool Residency::make_room(std::int64_t bytes) {
   for (;;) {
     const std::int64_t wanted = bytes - (budget - backing_.device_in_use());
     if (budget == 0 || wanted <= 0) return true;
-    std::vector<plans::Name> leaving = residents_->choose({.bytes = static_cast<std::uint64_t>(wanted)});
-    if (leaving.empty()) { // perhaps for want of memory to note some of them
-      for (const StreamedBlock* const block : on_device_) make_known(*block);
-      leaving = residents_->choose({.bytes = static_cast<std::uint64_t>(wanted)});
-    }
+    const std::vector<plans::Resident*> leaving = residents_.choose({.bytes = static_cast<std::uint64_t>(wanted)});
     if (leaving.empty()) return false;
-    for (const plans::Name name : leaving) evict(*by_name_.at(name));
+    for (plans::Resident* const one : leaving) evict(streamed(*one));
   }
 }
 
@@ -363,8 +330,8 @@ void Residency::uncharge_if_away(StreamedBlock& block) noexcept {
 
 void Residency::refuse_on_device(std::int64_t bytes) {
   std::int64_t pinned = 0;
-  for (const StreamedBlock* const block : on_device_)
-    if (block->pins != 0) pinned += block->bytes;
+  for (plans::Resident* one = residents_.first(); one != nullptr; one = one->behind)
+    if (one->pins != 0) pinned += streamed(*one).bytes;
   throw DeviceMemoryExceeded(fmt::format(
       "streaming: {} has no room for {} bytes: {} of its {} bytes are in use, {} of them by what streams and is needed "
       "at the same time",

@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 namespace cairn::ops::streaming {
@@ -35,7 +34,7 @@ public:
   StreamedBlock* take_over(Block* on_device);
   void give_back(StreamedBlock* block) noexcept;
 
-  // Blocks that one launch uses stay on the device until it has been queued.
+  // Blocks that one launch uses stay on the device until it has been queued. One launch is put together at a time.
   class Pins {
   public:
     explicit Pins(Residency& residency) : residency_(residency) {}
@@ -52,7 +51,6 @@ public:
   private:
     Block& pin(StreamedBlock& block);
     Residency& residency_;
-    std::vector<StreamedBlock*> pinned_;
   };
 
   // The copy on the device has new elements: all others are stale.
@@ -60,13 +58,11 @@ public:
   void copy_in(StreamedBlock& to, std::int64_t offset, const void* from, std::int64_t bytes);
   void copy_out(StreamedBlock& from, std::int64_t offset, void* to, std::int64_t bytes);
 
-  // Around a launch: what it uses, before anything is brought; and that it has been queued.
+  // Around a launch: what it uses, before anything is brought, if that is noted; and that it has been queued.
+  bool notes_launches() const { return course_.is_noted(); }
   void begin_launch(std::span<const plans::Access> accesses, const Cost& cost);
-  void end_launch(std::span<const plans::Access> accesses) noexcept;
+  void end_launch(std::span<Block* const> reads, std::span<Block* const> writes) noexcept;
   void begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves);
-  static plans::Name name_of(const StreamedBlock& block) {
-    return block.leaf != kNoLeaf ? plans::leaf_name(block.leaf) : plans::born_name(block.number);
-  }
 
   bool make_room(std::int64_t bytes) override;
   // The machine's account is full: what has a copy on the host goes to the disk. The bytes that are no longer charged.
@@ -86,8 +82,6 @@ private:
   void drop_on_device(StreamedBlock& block) noexcept;
   void drop_on_host(StreamedBlock& block) noexcept;
   void evict(StreamedBlock& block);
-  // To what decides who leaves; a block on the device that it does not know stays.
-  void make_known(const StreamedBlock& block);
   void prefetch();
   bool evict_one_from_host();
   void write_to_disk(StreamedBlock& block);
@@ -100,10 +94,11 @@ private:
   Device& wrapped_;
   Backing& backing_;
   std::unique_ptr<SpillFile> disk_;
-  Order on_device_, on_host_; // those that have a copy there
-  std::unordered_map<plans::Name, StreamedBlock*> by_name_;
-  std::vector<StreamedBlock*> leaves_;          // of the call that is going on; null where one is no more
-  std::unique_ptr<plans::Residents> residents_; // those of on_device_; it looks at the course's follower
+  Order on_host_;
+  plans::NameMap<StreamedBlock*> by_name_;
+  std::vector<StreamedBlock*> leaves_; // of the call that is going on; null where one is no more
+  std::vector<StreamedBlock*> pinned_; // of the launch that is being put together
+  plans::Residents residents_;         // what has a copy on the device; it looks at the course's follower
   std::uint64_t next_number_ = 0;
   std::uintptr_t next_name_ = kFirstName;
   Counts counts_;
