@@ -66,8 +66,13 @@ std::uint64_t Follower::signature(std::span<const Access> accesses) const {
   return digest.value();
 }
 
-// As plans have them: each block once.
-void Follower::merge(std::span<const Access> accesses) {
+// As plans have them: each block once. Most launches are so already.
+std::span<const Access> Follower::merged(std::span<const Access> accesses) {
+  constexpr std::size_t few = 4;
+  bool is_merged = accesses.size() <= few;
+  for (std::size_t i = 1; is_merged && i < accesses.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) is_merged = is_merged && accesses[i].name != accesses[j].name;
+  if (is_merged) return accesses;
   merged_.clear();
   for (const Access& access : accesses) {
     const auto before = std::ranges::find(merged_, access.name, &Access::name);
@@ -76,15 +81,16 @@ void Follower::merge(std::span<const Access> accesses) {
     else
       before->use = both(before->use, access.use);
   }
+  return merged_;
 }
 
-// Whether the launch that came last can be the one at that position.
+// Whether the launch that is looked at can be the one at that position.
 bool Follower::fits(std::size_t position) const {
   const auto uses = plan_.uses(position);
-  if (uses.size() != merged_.size()) return false;
+  if (uses.size() != launch_.size()) return false;
   for (std::size_t i = 0; i < uses.size(); ++i) {
     const PlannedBlock& block = plan_.blocks()[uses[i].block];
-    const Access& access = merged_[i];
+    const Access& access = launch_[i];
     if (access.bytes != block.bytes || access.use != uses[i].use || is_born(access.name) != is_born(block.name)) return false;
     if (!is_born(access.name)) {
       if (access.name != block.name) return false;
@@ -105,7 +111,7 @@ bool Follower::fits(std::size_t position) const {
 void Follower::bind(std::size_t position) {
   const auto uses = plan_.uses(position);
   for (std::size_t i = 0; i < uses.size(); ++i) {
-    const Name name = merged_[i].name;
+    const Name name = launch_[i].name;
     const std::uint32_t block = uses[i].block;
     if (!is_born(name)) {
       owners_[block].gone = false;
@@ -137,7 +143,7 @@ std::optional<std::size_t> Follower::find(std::uint64_t signature) const {
 }
 
 Follower::Step Follower::launch(std::span<const Access> accesses) {
-  merge(accesses);
+  launch_ = merged(accesses);
   const std::uint64_t size = plan_.size();
   if (on_plan_) {
     // What was made in the call is gone where the next one begins.
@@ -163,7 +169,7 @@ Follower::Step Follower::launch(std::span<const Access> accesses) {
 // other.)
 Follower::Step Follower::turn(Step otherwise) {
   index();
-  const std::uint64_t own = signature(merged_);
+  const std::uint64_t own = signature(launch_);
   std::shift_left(seen_.begin(), seen_.end(), 1);
   seen_.back() = own;
   seen_count_ = std::min(seen_count_ + 1, kAlike);

@@ -93,7 +93,7 @@ private:
   bool fits(std::size_t position) const;
   Step turn(Step otherwise);
   void bind(std::size_t position);
-  void merge(std::span<const Access> accesses);
+  std::span<const Access> merged(std::span<const Access> accesses);
   void index();
 
   const AccessPlan& plan_;
@@ -103,7 +103,8 @@ private:
   std::vector<std::pair<std::uint64_t, std::uint32_t>> by_signature_, by_window_;
   NameMap<Binding> bindings_;
   std::vector<Owner> owners_;                // by block
-  std::vector<Access> merged_;               // the launch that came last
+  std::vector<Access> merged_;
+  std::span<const Access> launch_;           // that is looked at, each block once
   std::array<std::uint64_t, kAlike> seen_{}; // signatures of the launches since the plan was left, the last one at the end
   std::size_t seen_count_ = 0;
   bool on_plan_ = true;

@@ -84,13 +84,12 @@ void Residents::remove_missing(std::uint32_t block) noexcept {
   if (at != NextUse::kNever) missing_.erase({at, block});
 }
 
-bool Residents::must_out(const Resident& block) const {
-  if (foresight_ == nullptr || foresight_->copied_out.empty()) return false;
+bool Residents::will_be_copied_out(const Resident& block) const {
   const auto use = follower_->last_write(block.name);
   return use && foresight_->copied_out[*use];
 }
 
-void Residents::put(Resident& block, bool dirty, Picoseconds free_at) noexcept {
+void Residents::put_in_order(Resident& block, bool dirty, Picoseconds free_at) noexcept {
   if (block.here) {
     erase(block);
   } else {
@@ -101,9 +100,7 @@ void Residents::put(Resident& block, bool dirty, Picoseconds free_at) noexcept {
     first_ = &block;
     bytes_ += block.bytes;
   }
-  block.dirty = dirty;
-  block.used = now_;
-  block.free_at = free_at;
+  note(block, dirty, free_at);
   insert_or_forget(block);
   if (missing_.empty()) return;
   if (const auto planned = follower_->planned(block.name)) remove_missing(*planned);

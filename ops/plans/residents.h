@@ -60,7 +60,10 @@ public:
 
   // The block gets a copy in this memory, or is used there again: call it when a launch has been queued, and what comes by
   // prefetch as well. `free_at`: when that use or copy ends.
-  void put(Resident& block, bool dirty, Picoseconds free_at = 0) noexcept;
+  void put(Resident& block, bool dirty, Picoseconds free_at = 0) noexcept {
+    if (!block.here || ordered_ || !missing_.empty()) return put_in_order(block, dirty, free_at);
+    note(block, dirty, free_at);
+  }
   // It was written back: there is a copy below now.
   void cleaned(Resident& block, Picoseconds free_at = 0) noexcept;
   // The copy has gone, the block has not.
@@ -68,7 +71,9 @@ public:
   // The block does not exist any more, wherever it was. (To be told to the follower, too, and to it behind this.)
   void dropped(Resident& block) noexcept;
   // After a launch that wrote the block: it will have to be copied out, so that may be queued at once.
-  bool must_out(const Resident& block) const;
+  bool must_out(const Resident& block) const {
+    return foresight_ != nullptr && !foresight_->copied_out.empty() && will_be_copied_out(block);
+  }
   // The run has left the plan or found it again: what is known of next uses has changed. (The plan's ordinary course changes
   // nothing: a block's next use stays the same until it is used.)
   void replan();
@@ -111,6 +116,13 @@ private:
   void forget_order() const noexcept;
 
   void begin(const Follower* follower, const Foresight* foresight);
+  void note(Resident& block, bool dirty, Picoseconds free_at) const {
+    block.dirty = dirty;
+    block.used = now_;
+    block.free_at = free_at;
+  }
+  void put_in_order(Resident& block, bool dirty, Picoseconds free_at) noexcept;
+  bool will_be_copied_out(const Resident& block) const;
   void take_out(Resident& block) noexcept;
   void add_missing(std::uint32_t block);
   void remove_missing(std::uint32_t block) noexcept;

@@ -29,7 +29,7 @@ public:
     queue(stream, launch);
     for (Block* const block : launch.writes)
       if (is_ours(*block)) residency_.written_on_device(streamed(*block));
-    residency_.end_launch(launch.reads, launch.writes);
+    residency_.end_launch(launch);
   }
 
   void begin_call(std::uint64_t code, std::span<Storage* const> leaves) override {
@@ -56,36 +56,40 @@ private:
 
   std::span<const plans::Access> accesses_of(const Launch& launch) {
     accesses_.clear();
-    const auto note = [this](const Block& block, plans::Use use) {
-      accesses_.push_back({streamed(block).name, static_cast<std::uint64_t>(block.bytes), use});
+    accesses_.reserve(launch.reads.size() + launch.writes.size());
+    const auto note = [this](const StreamedBlock& block, plans::Use use) {
+      accesses_.push_back({block.name, block.Resident::bytes, use});
     };
     for (const Block* const block : launch.reads)
-      if (is_ours(*block)) note(*block, plans::Use::read);
+      if (is_ours(*block)) note(streamed(*block), plans::Use::read);
     for (const Block* const block : launch.writes)
-      if (is_ours(*block)) note(*block, is_written_whole(*block, launch) ? plans::Use::write_whole : plans::Use::write_part);
+      if (is_ours(*block))
+        note(streamed(*block), is_written_whole(*block, launch) ? plans::Use::write_whole : plans::Use::write_part);
     return accesses_;
   }
   // Brings what is used, and gives the launch to the wrapped device with the addresses there.
   void queue(StreamKind stream, const Launch& launch) {
-    Residency::Pins pins(residency_);
-    for (const auto& blocks : {launch.reads, launch.writes})
-      for (Block* const block : blocks)
-        if (is_ours(*block)) pins.keep(streamed(*block));
-    reads_.clear();
-    writes_.clear();
-    for (Block* const block : launch.reads) reads_.push_back(is_ours(*block) ? &pins.bring(streamed(*block)) : block);
+    const Residency::Pins pins(residency_, launch);
+    blocks_.clear();
+    blocks_.reserve(launch.reads.size() + launch.writes.size());
+    for (Block* const block : launch.reads) blocks_.push_back(is_ours(*block) ? pins.bring(streamed(*block)) : block);
     for (Block* const block : launch.writes) {
-      const bool also_read = std::find(launch.reads.begin(), launch.reads.end(), block) != launch.reads.end();
       if (!is_ours(*block))
-        writes_.push_back(block);
-      else if (also_read)
-        writes_.push_back(streamed(*block).on_device);
+        blocks_.push_back(block);
+      else if (std::find(launch.reads.begin(), launch.reads.end(), block) != launch.reads.end())
+        blocks_.push_back(streamed(*block).on_device);
       else
-        writes_.push_back(is_written_whole(*block, launch) ? &pins.make(streamed(*block)) : &pins.bring(streamed(*block)));
+        blocks_.push_back(is_written_whole(*block, launch) ? pins.make(streamed(*block)) : pins.bring(streamed(*block)));
     }
-    translate(launch.call.inputs, inputs_, launch);
-    translate(launch.call.outputs, outputs_, launch);
-    wrapped_.launch(stream, Launch{launch.op, {inputs_, outputs_, launch.call.attributes}, reads_, writes_, launch.cost});
+    views_.clear();
+    views_.reserve(launch.call.inputs.size() + launch.call.outputs.size());
+    translate(launch.call.inputs, launch.reads, launch.writes);
+    translate(launch.call.outputs, launch.writes, launch.reads);
+    const std::span<Block* const> blocks = blocks_;
+    const std::span<const View> views = views_;
+    const auto inputs = views.first(launch.call.inputs.size()), outputs = views.subspan(inputs.size());
+    const auto reads = blocks.first(launch.reads.size()), writes = blocks.subspan(reads.size());
+    wrapped_.launch(stream, Launch{launch.op, {inputs, outputs, launch.call.attributes}, reads, writes, launch.cost});
   }
   Block* take_block(std::int64_t bytes) override { return residency_.take(bytes); }
   Block* take_over_block(Block* block) override { return residency_.take_over(block); }
@@ -98,29 +102,32 @@ private:
       return view.data == block.data && view.elements() * bytes_of(view.dtype) == block.bytes;
     });
   }
-  // The same with the addresses on the device.
-  static void translate(std::span<const View> views, std::vector<View>& out, const Launch& launch) {
-    out.assign(views.begin(), views.end());
-    for (View& view : out)
-      if (Residency::is_name(view.data)) view.data = on_device(view.data, launch);
+  // The same with the addresses on the device; `likely` are the blocks where they are looked for first.
+  void translate(std::span<const View> views, std::span<Block* const> likely, std::span<Block* const> others) {
+    for (const View& view : views) {
+      views_.push_back(view);
+      if (!Residency::is_name(view.data)) continue;
+      void*& data = views_.back().data;
+      if (!translate(data, likely)) translate(data, others);
+    }
   }
-  static void* on_device(void* name, const Launch& launch) {
-    const auto at = reinterpret_cast<std::uintptr_t>(name);
-    for (const auto& blocks : {launch.reads, launch.writes})
-      for (Block* const block : blocks) {
-        const auto begin = reinterpret_cast<std::uintptr_t>(block->data);
-        if (at >= begin && at <= begin + static_cast<std::uintptr_t>(block->bytes))
-          return static_cast<char*>(streamed(*block).on_device->data) + (at - begin);
-      }
-    return name;
+  static bool translate(void*& data, std::span<Block* const> blocks) {
+    const auto at = reinterpret_cast<std::uintptr_t>(data);
+    for (Block* const block : blocks) {
+      const auto begin = reinterpret_cast<std::uintptr_t>(block->data);
+      if (at < begin || at > begin + static_cast<std::uintptr_t>(block->bytes)) continue;
+      data = static_cast<char*>(streamed(*block).on_device->data) + (at - begin);
+      return true;
+    }
+    return false;
   }
 
   Device& wrapped_;
   Residency residency_;
   // Of the launch that is being put together: kept, so that what they hold is not allocated for each.
   std::vector<plans::Access> accesses_;
-  std::vector<Block*> reads_, writes_;
-  std::vector<View> inputs_, outputs_;
+  std::vector<Block*> blocks_;
+  std::vector<View> views_;
 };
 
 } // namespace

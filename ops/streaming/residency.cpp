@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace cairn::ops::streaming {
@@ -45,7 +46,6 @@ StreamedBlock* Residency::take(std::int64_t bytes) {
   block->number = next_number_++;
   block->name = plans::born_name(block->number);
   course_.made(block->name, bytes);
-  by_name_.insert_or_assign(block->name, block.get());
   block->data = reinterpret_cast<void*>(next_name_);
   next_name_ += static_cast<std::uintptr_t>((bytes + 2 * kAlignment - 1) / kAlignment * kAlignment);
   return block.release();
@@ -62,8 +62,10 @@ StreamedBlock* Residency::take_over(Block* on_device) {
 void Residency::give_back(StreamedBlock* block) noexcept {
   residents_.dropped(*block);
   course_.dropped(block->name);
-  by_name_.erase(block->name);
-  if (!plans::is_born(block->name)) leaves_[block->name] = nullptr;
+  if (!plans::is_born(block->name))
+    leaves_[block->name] = nullptr;
+  else if (absent_.size() != 0)
+    absent_.erase(block->name);
   drop_on_device(*block);
   drop_on_host(*block);
   if (block->on_disk != nullptr) disk_->forget(std::move(block->on_disk));
@@ -74,7 +76,13 @@ void Residency::drop_on_device(StreamedBlock& block) noexcept {
   if (block.on_device == nullptr) return;
   backing_.give_back_on_device(std::exchange(block.on_device, nullptr));
   block.device_is_current = false;
+  if (!block.here) return; // it goes
   residents_.remove(block);
+  if (course_.follower() == nullptr || !plans::is_born(block.name)) return;
+  try {
+    absent_.insert_or_assign(block.name, &block);
+  } catch (const std::bad_alloc&) { // then it comes when it is asked for
+  }
 }
 
 void Residency::drop_on_host(StreamedBlock& block) noexcept {
@@ -85,33 +93,6 @@ void Residency::drop_on_host(StreamedBlock& block) noexcept {
 }
 
 // --- a launch
-
-Residency::Pins::~Pins() {
-  for (StreamedBlock* const block : residency_.pinned_) --block->pins;
-  residency_.pinned_.clear();
-}
-
-Block& Residency::Pins::pin(StreamedBlock& block) {
-  if (block.pins == 0) {
-    residency_.pinned_.push_back(&block);
-    ++block.pins;
-  }
-  return *block.on_device;
-}
-
-void Residency::Pins::keep(StreamedBlock& block) {
-  if (block.on_device != nullptr) pin(block);
-}
-
-Block& Residency::Pins::bring(StreamedBlock& block) {
-  residency_.bring_to_device(block);
-  return pin(block);
-}
-
-Block& Residency::Pins::make(StreamedBlock& block) {
-  if (block.on_device == nullptr) residency_.take_on_device(block);
-  return pin(block);
-}
 
 void Residency::bring_to_device(StreamedBlock& block) {
   if (block.device_is_current || !block.written()) {
@@ -128,8 +109,7 @@ void Residency::bring_to_device(StreamedBlock& block) {
   counts_.bytes_in += block.bytes;
 }
 
-void Residency::written_on_device(StreamedBlock& block) noexcept {
-  block.device_is_current = true;
+void Residency::drop_below(StreamedBlock& block) noexcept {
   drop_on_host(block);
   if (block.on_disk != nullptr) disk_->forget(std::move(block.on_disk));
 }
@@ -139,12 +119,12 @@ void Residency::begin_launch(std::span<const plans::Access> accesses, const Cost
 }
 
 // The launch has been queued, so nothing may fail here: what is not noted now will be when it is used again.
-void Residency::end_launch(std::span<Block* const> reads, std::span<Block* const> writes) noexcept {
+void Residency::end_launch(const Launch& launch) noexcept {
   try {
     const plans::Picoseconds end = backing_.timeline().execute;
-    for (Block* const read : reads)
+    for (Block* const read : launch.reads)
       if (is_name(read->data)) residents_.put(streamed(*read), !streamed(*read).has_copy_below(), end);
-    for (Block* const written : writes) {
+    for (Block* const written : launch.writes) {
       if (!is_name(written->data)) continue;
       StreamedBlock& block = streamed(*written);
       residents_.put(block, !block.has_copy_below(), end);
@@ -154,7 +134,7 @@ void Residency::end_launch(std::span<Block* const> reads, std::span<Block* const
       residents_.cleaned(block, backing_.timeline().copy_out);
     }
     residents_.tick();
-    prefetch();
+    if (!residents_.missing().empty()) prefetch();
   } catch (...) { // cancelled, or a disk that fails, or no memory: whoever needs what did not come meets that again
   }
 }
@@ -162,15 +142,15 @@ void Residency::end_launch(std::span<Block* const> reads, std::span<Block* const
 // What a plan says will be needed, while there is time and room for it. Nothing depends on it, so it stops where something is in
 // the way.
 void Residency::prefetch() {
-  if (course_.follower() == nullptr || residents_.missing().empty()) return;
+  if (course_.follower() == nullptr) return;
   const std::int64_t budget = backing_.device_budget();
   const plans::Link link = backing_.link();
   const plans::Prefetcher prefetcher(*course_.follower(), residents_, link, static_cast<std::uint64_t>(budget));
   while (const auto fetch = prefetcher.next(
              static_cast<std::uint64_t>(std::max<std::int64_t>(0, budget - backing_.device_in_use())), backing_.timeline())) {
-    StreamedBlock* const* const found = by_name_.find(fetch->name);
-    if (found == nullptr || !(*found)->has_copy_below()) return; // the plan knows more than there is
-    StreamedBlock& block = **found;
+    StreamedBlock* const found = find(fetch->name);
+    if (found == nullptr || !found->has_copy_below()) return; // the plan knows more than there is
+    StreamedBlock& block = *found;
     for (plans::Resident* const leaving : fetch->evicted) evict(streamed(*leaving));
     bring_to_device(block);
     --counts_.misses; // nobody has asked for it
@@ -179,24 +159,26 @@ void Residency::prefetch() {
   }
 }
 
+StreamedBlock* Residency::find(plans::Name name) {
+  if (!plans::is_born(name)) return name < leaves_.size() ? leaves_[name] : nullptr;
+  StreamedBlock* const* const found = absent_.find(name);
+  return found == nullptr ? nullptr : *found;
+}
+
 void Residency::begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves) {
   if (backing_.device_budget() == 0) return;
   const auto note = [](plans::Resident& one) { one.dirty = streamed(one).device_is_current && !streamed(one).has_copy_below(); };
   residents_.begin(nullptr, nullptr, note); // the follower that it looks at goes
-  const auto rename = [&](StreamedBlock& block, plans::Name name) {
-    by_name_.erase(block.name);
-    block.name = name;
-    by_name_.insert_or_assign(name, &block);
-  };
+  absent_.clear();
   for (StreamedBlock* const block : leaves_)
-    if (block != nullptr) rename(*block, plans::born_name(block->number));
+    if (block != nullptr) block->name = plans::born_name(block->number);
   leaves_.clear();
   leaves_.reserve(leaves.size());
   std::vector<std::uint64_t> bytes;
   for (StreamedBlock* const block : leaves) {
     if (!plans::is_born(block->name)) continue; // one storage, several leaves
     bytes.push_back(static_cast<std::uint64_t>(block->bytes));
-    rename(*block, plans::leaf_name(leaves_.size()));
+    block->name = plans::leaf_name(leaves_.size());
     leaves_.push_back(block);
   }
   course_.begin(code, bytes, {static_cast<std::uint64_t>(backing_.device_budget()), backing_.link()});

@@ -34,34 +34,56 @@ public:
   StreamedBlock* take_over(Block* on_device);
   void give_back(StreamedBlock* block) noexcept;
 
-  // Blocks that one launch uses stay on the device until it has been queued. One launch is put together at a time.
+  // Blocks that one launch uses stay on the device until it has been queued; first of all those that are there, so that none of
+  // them gives way to another. One launch is put together at a time, and nothing else pins what it uses meanwhile.
   class Pins {
   public:
-    explicit Pins(Residency& residency) : residency_(residency) {}
-    ~Pins();
+    Pins(Residency& residency, const Launch& launch) : residency_(residency), launch_(launch) {
+      for_each([](StreamedBlock& block) { block.pins = block.on_device != nullptr ? 1 : 0; });
+    }
+    ~Pins() {
+      for_each([](StreamedBlock& block) { block.pins = 0; });
+    }
     Pins(const Pins&) = delete;
     Pins& operator=(const Pins&) = delete;
-    // First of all blocks that the launch uses, so that none of them gives way to another.
-    void keep(StreamedBlock& block);
     // With its elements. DeviceMemoryExceeded, Cancelled, SpillError.
-    Block& bring(StreamedBlock& block);
+    Block* bring(StreamedBlock& block) const {
+      if (block.device_is_current)
+        ++residency_.counts_.hits;
+      else
+        residency_.bring_to_device(block);
+      block.pins = 1;
+      return block.on_device;
+    }
     // To be overwritten as a whole.
-    Block& make(StreamedBlock& block);
+    Block* make(StreamedBlock& block) const {
+      if (block.on_device == nullptr) residency_.take_on_device(block);
+      block.pins = 1;
+      return block.on_device;
+    }
 
   private:
-    Block& pin(StreamedBlock& block);
+    template <class F> void for_each(F&& f) const {
+      for (const auto& blocks : {launch_.reads, launch_.writes})
+        for (Block* const block : blocks)
+          if (is_name(block->data)) f(streamed(*block));
+    }
     Residency& residency_;
+    const Launch& launch_;
   };
 
   // The copy on the device has new elements: all others are stale.
-  void written_on_device(StreamedBlock& block) noexcept;
+  void written_on_device(StreamedBlock& block) noexcept {
+    block.device_is_current = true;
+    if (block.has_copy_below()) drop_below(block);
+  }
   void copy_in(StreamedBlock& to, std::int64_t offset, const void* from, std::int64_t bytes);
   void copy_out(StreamedBlock& from, std::int64_t offset, void* to, std::int64_t bytes);
 
   // Around a launch: what it uses, before anything is brought, if that is noted; and that it has been queued.
   bool notes_launches() const { return course_.is_noted(); }
   void begin_launch(std::span<const plans::Access> accesses, const Cost& cost);
-  void end_launch(std::span<Block* const> reads, std::span<Block* const> writes) noexcept;
+  void end_launch(const Launch& launch) noexcept;
   void begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves);
 
   bool make_room(std::int64_t bytes) override;
@@ -81,8 +103,10 @@ private:
   void read_from_disk(StreamedBlock& block);
   void drop_on_device(StreamedBlock& block) noexcept;
   void drop_on_host(StreamedBlock& block) noexcept;
+  void drop_below(StreamedBlock& block) noexcept;
   void evict(StreamedBlock& block);
   void prefetch();
+  StreamedBlock* find(plans::Name name);
   bool evict_one_from_host();
   void write_to_disk(StreamedBlock& block);
   void uncharge_if_away(StreamedBlock& block) noexcept;
@@ -95,10 +119,9 @@ private:
   Backing& backing_;
   std::unique_ptr<SpillFile> disk_;
   Order on_host_;
-  plans::NameMap<StreamedBlock*> by_name_;
-  std::vector<StreamedBlock*> leaves_; // of the call that is going on; null where one is no more
-  std::vector<StreamedBlock*> pinned_; // of the launch that is being put together
-  plans::Residents residents_;         // what has a copy on the device; it looks at the course's follower
+  std::vector<StreamedBlock*> leaves_;    // of the call that is going on; null where one is no more
+  plans::NameMap<StreamedBlock*> absent_; // what is no leaf and has left the device in it, while a plan is followed that may ask for it
+  plans::Residents residents_;            // what has a copy on the device; it looks at the course's follower
   std::uint64_t next_number_ = 0;
   std::uintptr_t next_name_ = kFirstName;
   Counts counts_;
