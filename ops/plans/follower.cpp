@@ -66,13 +66,8 @@ std::uint64_t Follower::signature(std::span<const Access> accesses) const {
   return digest.value();
 }
 
-// As plans have them: each block once. Most launches are so already.
-std::span<const Access> Follower::merged(std::span<const Access> accesses) {
-  constexpr std::size_t few = 4;
-  bool is_merged = accesses.size() <= few;
-  for (std::size_t i = 1; is_merged && i < accesses.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j) is_merged = is_merged && accesses[i].name != accesses[j].name;
-  if (is_merged) return accesses;
+// As plans have them: each block once.
+void Follower::merge(std::span<const Access> accesses) {
   merged_.clear();
   for (const Access& access : accesses) {
     const auto before = std::ranges::find(merged_, access.name, &Access::name);
@@ -81,54 +76,58 @@ std::span<const Access> Follower::merged(std::span<const Access> accesses) {
     else
       before->use = both(before->use, access.use);
   }
-  return merged_;
+  launch_ = merged_;
 }
 
 // Whether the launch that is looked at can be the one at that position.
-bool Follower::fits(std::size_t position) const {
+bool Follower::fits(std::size_t position) {
   const auto uses = plan_.uses(position);
   if (uses.size() != launch_.size()) return false;
+  unbound_.clear();
   for (std::size_t i = 0; i < uses.size(); ++i) {
     const PlannedBlock& block = plan_.blocks()[uses[i].block];
+    const Owner& owner = owners_[uses[i].block];
     const Access& access = launch_[i];
-    if (access.bytes != block.bytes || access.use != uses[i].use || is_born(access.name) != is_born(block.name)) return false;
-    if (!is_born(access.name)) {
+    if (access.bytes != block.bytes || access.use != uses[i].use) return false;
+    if (!is_born(block.name)) {
       if (access.name != block.name) return false;
+      if (owner.gone) unbound_.push_back(static_cast<std::uint32_t>(i));
       continue;
     }
     // What was seen in this stretch of the plan stays what it is; what was seen before may have been mistaken for something else.
-    const Owner& owner = owners_[uses[i].block];
     if (owner.bound && owner.stretch == stretch_) {
       if (owner.name != access.name) return false;
       continue;
     }
+    if (!is_born(access.name)) return false;
     const Binding* const bound = bindings_.find(access.name);
     if (bound != nullptr && bound->block != uses[i].block && bound->stretch == stretch_) return false;
+    unbound_.push_back(static_cast<std::uint32_t>(i));
   }
   return true;
 }
 
+// The launch that fits there.
 void Follower::bind(std::size_t position) {
   const auto uses = plan_.uses(position);
-  for (std::size_t i = 0; i < uses.size(); ++i) {
+  for (const std::uint32_t i : unbound_) {
     const Name name = launch_[i].name;
     const std::uint32_t block = uses[i].block;
+    Owner& owner = owners_[block];
     if (!is_born(name)) {
-      owners_[block].gone = false;
+      owner.gone = false;
       continue;
     }
-    if (owners_[block].bound && owners_[block].name == name && owners_[block].stretch == stretch_) continue;
     const auto [binding, fresh] = bindings_.try_emplace(name, {block, stretch_});
     if (!fresh && binding->block != block) owners_[binding->block].bound = false;
     *binding = {block, stretch_};
-    Owner& owner = owners_[block];
     if (owner.bound && owner.name != name) bindings_.erase(owner.name);
     owner = {name, true, false, stretch_};
   }
 }
 
 // The next place behind the one where the plan was left that looks like the last launches, else the first one.
-std::optional<std::size_t> Follower::find(std::uint64_t signature) const {
+std::optional<std::size_t> Follower::find(std::uint64_t signature) {
   auto places = like(by_signature_, signature);
   if (places.size() != 1) {
     if (seen_count_ < kAlike) return std::nullopt;
@@ -143,14 +142,21 @@ std::optional<std::size_t> Follower::find(std::uint64_t signature) const {
 }
 
 Follower::Step Follower::launch(std::span<const Access> accesses) {
-  launch_ = merged(accesses);
+  launch_ = accesses;
   const std::uint64_t size = plan_.size();
   if (on_plan_) {
     // What was made in the call is gone where the next one begins.
     if (size != 0 && next_ != 0 && next_ % size == 0 && ending_ == Ending::again) ++stretch_;
     const bool is_there = size != 0 && (next_ < size || ending_ == Ending::again);
     const auto place = is_there ? static_cast<std::size_t>(next_ % size) : 0;
-    if (is_there && fits(place)) {
+    // A block that is named twice cannot be two of the plan, unless neither was seen before: nearly always it fits as it is, and
+    // then names that were seen before are compared and no more.
+    bool is_the_one = is_there && fits(place) && unbound_.size() < 2;
+    if (!is_the_one) {
+      merge(accesses);
+      is_the_one = is_there && fits(place);
+    }
+    if (is_the_one) {
       bind(place);
       position_ = next_++;
       ++followed_;
@@ -162,6 +168,7 @@ Follower::Step Follower::launch(std::span<const Access> accesses) {
     seen_count_ = 0;
     return turn(Step::diverges);
   }
+  merge(accesses);
   return turn(Step::lost);
 }
 

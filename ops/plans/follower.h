@@ -89,11 +89,11 @@ private:
   NextUse use_from(std::uint32_t block, std::uint64_t position) const;
   std::uint64_t signature(std::span<const Access> accesses) const;
   std::uint64_t signature_at(std::size_t position) const;
-  std::optional<std::size_t> find(std::uint64_t signature) const;
-  bool fits(std::size_t position) const;
+  std::optional<std::size_t> find(std::uint64_t signature);
+  bool fits(std::size_t position);
   Step turn(Step otherwise);
   void bind(std::size_t position);
-  std::span<const Access> merged(std::span<const Access> accesses);
+  void merge(std::span<const Access> accesses);
   void index();
 
   const AccessPlan& plan_;
@@ -103,8 +103,9 @@ private:
   std::vector<std::pair<std::uint64_t, std::uint32_t>> by_signature_, by_window_;
   NameMap<Binding> bindings_;
   std::vector<Owner> owners_;                // by block
-  std::vector<Access> merged_;
-  std::span<const Access> launch_;           // that is looked at, each block once
+  std::span<const Access> launch_;           // that is looked at
+  std::vector<Access> merged_;               // the same, each block once, where it is not so
+  std::vector<std::uint32_t> unbound_;       // which of its accesses are of blocks that are to be bound where it fits
   std::array<std::uint64_t, kAlike> seen_{}; // signatures of the launches since the plan was left, the last one at the end
   std::size_t seen_count_ = 0;
   bool on_plan_ = true;

@@ -55,17 +55,17 @@ private:
   static bool is_ours(const Block& block) { return Residency::is_name(block.data); }
 
   std::span<const plans::Access> accesses_of(const Launch& launch) {
-    accesses_.clear();
-    accesses_.reserve(launch.reads.size() + launch.writes.size());
-    const auto note = [this](const StreamedBlock& block, plans::Use use) {
-      accesses_.push_back({block.name, block.Resident::bytes, use});
+    accesses_.resize(launch.reads.size() + launch.writes.size());
+    std::size_t count = 0;
+    const auto note = [&](const StreamedBlock& block, plans::Use use) {
+      accesses_[count++] = {block.name, block.Resident::bytes, use};
     };
     for (const Block* const block : launch.reads)
       if (is_ours(*block)) note(streamed(*block), plans::Use::read);
     for (const Block* const block : launch.writes)
       if (is_ours(*block))
         note(streamed(*block), is_written_whole(*block, launch) ? plans::Use::write_whole : plans::Use::write_part);
-    return accesses_;
+    return std::span(accesses_).first(count);
   }
   // Brings what is used, and gives the launch to the wrapped device with the addresses there.
   void queue(StreamKind stream, const Launch& launch) {
