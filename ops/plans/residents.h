@@ -71,9 +71,8 @@ public:
   // The block does not exist any more, wherever it was. (To be told to the follower, too, and to it behind this.)
   void dropped(Resident& block) noexcept;
   // After a launch that wrote the block: it will have to be copied out, so that may be queued at once.
-  bool must_out(const Resident& block) const {
-    return foresight_ != nullptr && !foresight_->copied_out.empty() && will_be_copied_out(block);
-  }
+  bool must_out(const Resident& block) const { return foresees() && will_be_copied_out(block); }
+  bool foresees() const { return foresight_ != nullptr && !foresight_->copied_out.empty(); } // else nothing must
   // The run has left the plan or found it again: what is known of next uses has changed. (The plan's ordinary course changes
   // nothing: a block's next use stays the same until it is used.)
   void replan();

@@ -24,10 +24,18 @@ struct StreamedBlock : Block, plans::Resident {
   bool device_is_current = false, host_is_current = false;
   std::uint64_t number = 0; // in the order in which blocks were taken: its name, but for leaves of the call that is going on
   bool charged = true;      // to the machine's account: all but what is on disk alone
+  std::uint64_t launch = 0; // the number of the launch that used it last, and its place among what that used
+  std::size_t operand = 0;
   Order::iterator at_host;  // its place among those that have a copy on the host, in the order in which they came there
 
   bool written() const { return device_is_current || host_is_current || on_disk != nullptr; }
   bool has_copy_below() const { return host_is_current || on_disk != nullptr; }
+};
+
+// What one launch uses, each block once.
+struct Operand {
+  StreamedBlock* block = nullptr;
+  plans::Use use = plans::Use::read;
 };
 
 inline StreamedBlock& streamed(Block& block) { return static_cast<StreamedBlock&>(block); }

@@ -4,7 +4,6 @@
 #include "ops/ordering.h"
 #include "ops/streaming/residency.h"
 
-#include <algorithm>
 #include <vector>
 
 namespace cairn::ops::streaming {
@@ -25,11 +24,10 @@ public:
   const Counts& counts() const override { return residency_.counts(); }
 
   void launch(StreamKind stream, const Launch& launch) override {
-    if (residency_.notes_launches()) residency_.begin_launch(accesses_of(launch), launch.cost);
+    collect(launch);
+    residency_.begin_launch(operands_, launch.cost);
     queue(stream, launch);
-    for (Block* const block : launch.writes)
-      if (is_ours(*block)) residency_.written_on_device(streamed(*block));
-    residency_.end_launch(launch);
+    residency_.end_launch(operands_, launch.writes);
   }
 
   void begin_call(std::uint64_t code, std::span<Storage* const> leaves) override {
@@ -54,35 +52,34 @@ public:
 private:
   static bool is_ours(const Block& block) { return Residency::is_name(block.data); }
 
-  std::span<const plans::Access> accesses_of(const Launch& launch) {
-    accesses_.resize(launch.reads.size() + launch.writes.size());
-    std::size_t count = 0;
-    const auto note = [&](const StreamedBlock& block, plans::Use use) {
-      accesses_[count++] = {block.name, block.Resident::bytes, use};
-    };
-    for (const Block* const block : launch.reads)
-      if (is_ours(*block)) note(streamed(*block), plans::Use::read);
-    for (const Block* const block : launch.writes)
-      if (is_ours(*block))
-        note(streamed(*block), is_written_whole(*block, launch) ? plans::Use::write_whole : plans::Use::write_part);
-    return std::span(accesses_).first(count);
+  // What is ours of what the launch uses.
+  void collect(const Launch& launch) {
+    ++launches_;
+    operands_.clear();
+    for (Block* const block : launch.reads)
+      if (is_ours(*block)) add(streamed(*block), plans::Use::read);
+    for (Block* const block : launch.writes)
+      if (is_ours(*block)) add(streamed(*block), is_written_whole(*block, launch) ? plans::Use::write_whole : plans::Use::write_part);
   }
+  void add(StreamedBlock& block, plans::Use use) {
+    if (block.launch != launches_) {
+      block.launch = launches_;
+      block.operand = operands_.size();
+      operands_.push_back({&block, use});
+      return;
+    }
+    Operand& before = operands_[block.operand];
+    if (before.use == use && use != plans::Use::write_whole) residency_.note_hit();
+    before.use = plans::both(before.use, use);
+  }
+
   // Brings what is used, and gives the launch to the wrapped device with the addresses there.
   void queue(StreamKind stream, const Launch& launch) {
-    const Residency::Pins pins(residency_, launch);
+    const Residency::Pins pins(residency_, operands_);
     blocks_.clear();
-    blocks_.reserve(launch.reads.size() + launch.writes.size());
-    for (Block* const block : launch.reads) blocks_.push_back(is_ours(*block) ? pins.bring(streamed(*block)) : block);
-    for (Block* const block : launch.writes) {
-      if (!is_ours(*block))
-        blocks_.push_back(block);
-      else if (std::find(launch.reads.begin(), launch.reads.end(), block) != launch.reads.end())
-        blocks_.push_back(streamed(*block).on_device);
-      else
-        blocks_.push_back(is_written_whole(*block, launch) ? pins.make(streamed(*block)) : pins.bring(streamed(*block)));
-    }
+    for (Block* const block : launch.reads) blocks_.push_back(is_ours(*block) ? streamed(*block).on_device : block);
+    for (Block* const block : launch.writes) blocks_.push_back(is_ours(*block) ? streamed(*block).on_device : block);
     views_.clear();
-    views_.reserve(launch.call.inputs.size() + launch.call.outputs.size());
     translate(launch.call.inputs, launch.reads, launch.writes);
     translate(launch.call.outputs, launch.writes, launch.reads);
     const std::span<Block* const> blocks = blocks_;
@@ -98,9 +95,9 @@ private:
 
   // Results lie without gaps, so that one with all bytes of the block has all of it.
   static bool is_written_whole(const Block& block, const Launch& launch) {
-    return std::any_of(launch.call.outputs.begin(), launch.call.outputs.end(), [&](const View& view) {
-      return view.data == block.data && view.elements() * bytes_of(view.dtype) == block.bytes;
-    });
+    for (const View& view : launch.call.outputs)
+      if (view.data == block.data && view.elements() * bytes_of(view.dtype) == block.bytes) return true;
+    return false;
   }
   // The same with the addresses on the device; `likely` are the blocks where they are looked for first.
   void translate(std::span<const View> views, std::span<Block* const> likely, std::span<Block* const> others) {
@@ -125,7 +122,8 @@ private:
   Device& wrapped_;
   Residency residency_;
   // Of the launch that is being put together: kept, so that what they hold is not allocated for each.
-  std::vector<plans::Access> accesses_;
+  std::vector<Operand> operands_;
+  std::uint64_t launches_ = 0;
   std::vector<Block*> blocks_;
   std::vector<View> views_;
 };

@@ -94,6 +94,25 @@ void Residency::drop_on_host(StreamedBlock& block) noexcept {
 
 // --- a launch
 
+Residency::Pins::Pins(Residency& residency, std::span<const Operand> operands) : operands_(operands) {
+  for (const Operand& operand : operands) operand.block->pins = operand.block->on_device != nullptr ? 1 : 0;
+  try {
+    for (const auto& [block, use] : operands) {
+      if (use == plans::Use::write_whole) {
+        if (block->on_device == nullptr) residency.take_on_device(*block);
+      } else if (block->device_is_current) {
+        ++residency.counts_.hits;
+      } else {
+        residency.bring_to_device(*block);
+      }
+      block->pins = 1;
+    }
+  } catch (...) {
+    for (const Operand& operand : operands) operand.block->pins = 0;
+    throw;
+  }
+}
+
 void Residency::bring_to_device(StreamedBlock& block) {
   if (block.device_is_current || !block.written()) {
     ++counts_.hits;
@@ -114,28 +133,36 @@ void Residency::drop_below(StreamedBlock& block) noexcept {
   if (block.on_disk != nullptr) disk_->forget(std::move(block.on_disk));
 }
 
-void Residency::begin_launch(std::span<const plans::Access> accesses, const Cost& cost) {
-  if (course_.launch(course_.is_recorded() ? backing_.modelled(cost) : 0, accesses)) residents_.replan();
+void Residency::begin_launch(std::span<const Operand> operands, const Cost& cost) {
+  if (!course_.is_noted()) return;
+  accesses_.resize(operands.size());
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    accesses_[i] = {operands[i].block->name, operands[i].block->Resident::bytes, operands[i].use};
+  if (course_.launch(course_.is_recorded() ? backing_.modelled(cost) : 0, accesses_)) residents_.replan();
 }
 
 // The launch has been queued, so nothing may fail here: what is not noted now will be when it is used again.
-void Residency::end_launch(const Launch& launch) noexcept {
+void Residency::end_launch(std::span<const Operand> operands, std::span<Block* const> writes) noexcept {
+  for (const auto& [block, use] : operands)
+    if (plans::writes(use)) written_on_device(*block);
   try {
     const plans::Picoseconds end = backing_.timeline().execute;
-    for (Block* const read : launch.reads)
-      if (is_name(read->data)) residents_.put(streamed(*read), !streamed(*read).has_copy_below(), end);
-    for (Block* const written : launch.writes) {
-      if (!is_name(written->data)) continue;
-      StreamedBlock& block = streamed(*written);
-      residents_.put(block, !block.has_copy_below(), end);
-      if (!residents_.must_out(block)) continue;
-      write_back(block); // it will have to be, and now there is time
-      ++counts_.write_backs;
-      residents_.cleaned(block, backing_.timeline().copy_out);
-    }
+    for (const Operand& operand : operands) residents_.put(*operand.block, !operand.block->has_copy_below(), end);
+    if (residents_.foresees()) write_back_ahead(writes);
     residents_.tick();
     if (!residents_.missing().empty()) prefetch();
   } catch (...) { // cancelled, or a disk that fails, or no memory: whoever needs what did not come meets that again
+  }
+}
+
+// What will have to be written back, now that there is time.
+void Residency::write_back_ahead(std::span<Block* const> writes) {
+  for (Block* const written : writes) {
+    if (!is_name(written->data) || !residents_.must_out(streamed(*written))) continue;
+    StreamedBlock& block = streamed(*written);
+    write_back(block);
+    ++counts_.write_backs;
+    residents_.cleaned(block, backing_.timeline().copy_out);
   }
 }
 

@@ -38,38 +38,16 @@ public:
   // them gives way to another. One launch is put together at a time, and nothing else pins what it uses meanwhile.
   class Pins {
   public:
-    Pins(Residency& residency, const Launch& launch) : residency_(residency), launch_(launch) {
-      for_each([](StreamedBlock& block) { block.pins = block.on_device != nullptr ? 1 : 0; });
-    }
+    // Brings them. DeviceMemoryExceeded, Cancelled, SpillError.
+    Pins(Residency& residency, std::span<const Operand> operands);
     ~Pins() {
-      for_each([](StreamedBlock& block) { block.pins = 0; });
+      for (const Operand& operand : operands_) operand.block->pins = 0;
     }
     Pins(const Pins&) = delete;
     Pins& operator=(const Pins&) = delete;
-    // With its elements. DeviceMemoryExceeded, Cancelled, SpillError.
-    Block* bring(StreamedBlock& block) const {
-      if (block.device_is_current)
-        ++residency_.counts_.hits;
-      else
-        residency_.bring_to_device(block);
-      block.pins = 1;
-      return block.on_device;
-    }
-    // To be overwritten as a whole.
-    Block* make(StreamedBlock& block) const {
-      if (block.on_device == nullptr) residency_.take_on_device(block);
-      block.pins = 1;
-      return block.on_device;
-    }
 
   private:
-    template <class F> void for_each(F&& f) const {
-      for (const auto& blocks : {launch_.reads, launch_.writes})
-        for (Block* const block : blocks)
-          if (is_name(block->data)) f(streamed(*block));
-    }
-    Residency& residency_;
-    const Launch& launch_;
+    std::span<const Operand> operands_;
   };
 
   // The copy on the device has new elements: all others are stale.
@@ -80,10 +58,11 @@ public:
   void copy_in(StreamedBlock& to, std::int64_t offset, const void* from, std::int64_t bytes);
   void copy_out(StreamedBlock& from, std::int64_t offset, void* to, std::int64_t bytes);
 
-  // Around a launch: what it uses, before anything is brought, if that is noted; and that it has been queued.
-  bool notes_launches() const { return course_.is_noted(); }
-  void begin_launch(std::span<const plans::Access> accesses, const Cost& cost);
-  void end_launch(const Launch& launch) noexcept;
+  // Around a launch: what it uses, before anything is brought; and that it has been queued, with what it writes in order.
+  void begin_launch(std::span<const Operand> operands, const Cost& cost);
+  void end_launch(std::span<const Operand> operands, std::span<Block* const> writes) noexcept;
+  // An operand that is named once more than it is brought.
+  void note_hit() { ++counts_.hits; }
   void begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves);
 
   bool make_room(std::int64_t bytes) override;
@@ -105,6 +84,7 @@ private:
   void drop_on_host(StreamedBlock& block) noexcept;
   void drop_below(StreamedBlock& block) noexcept;
   void evict(StreamedBlock& block);
+  void write_back_ahead(std::span<Block* const> writes);
   void prefetch();
   StreamedBlock* find(plans::Name name);
   bool evict_one_from_host();
@@ -121,6 +101,7 @@ private:
   Order on_host_;
   std::vector<StreamedBlock*> leaves_;    // of the call that is going on; null where one is no more
   plans::NameMap<StreamedBlock*> absent_; // what is no leaf and has left the device in it, while a plan is followed that may ask for it
+  std::vector<plans::Access> accesses_;   // of the launch that begins
   plans::Residents residents_;            // what has a copy on the device; it looks at the course's follower
   std::uint64_t next_number_ = 0;
   std::uintptr_t next_name_ = kFirstName;
