@@ -13,9 +13,6 @@
 namespace cairn::ops::plans {
 namespace {
 
-constexpr const char* kTooLong = "it is longer than a plan can be";
-constexpr std::uint64_t kMostNumber = ~kBorn; // of a name
-
 std::string_view verb(Use use) {
   switch (use) {
   case Use::read:
@@ -99,7 +96,7 @@ std::string fault_of(const AccessPlan::Parts& parts) {
   const std::size_t launches = parts.durations.size();
   if (launches > AccessPlan::kMostLaunches || parts.uses.size() > AccessPlan::kMostUses ||
       parts.changes.size() > AccessPlan::kMostUses)
-    return kTooLong;
+    return "it is longer than a plan can be";
   if (!are_offsets(parts.first_use, launches, parts.uses.size()) ||
       !are_offsets(parts.first_change, launches + 1, parts.changes.size()))
     return "its launches do not fit its accesses";
@@ -219,11 +216,10 @@ std::string AccessPlan::why_not(std::uint64_t program, std::span<const std::uint
 std::uint32_t Recorder::block(Name name, std::uint64_t bytes) {
   const auto [at, fresh] = blocks_.try_emplace(name, static_cast<std::uint32_t>(parts_.blocks.size()));
   if (fresh) parts_.blocks.push_back({name, bytes});
-  return at->second;
+  return *at;
 }
 
 void Recorder::launch(Picoseconds duration, std::span<const Access> accesses) {
-  ++recorded_;
   if (parts_.durations.size() == AccessPlan::kMostLaunches || parts_.uses.size() + accesses.size() > AccessPlan::kMostUses)
     too_much_ = true;
   if (too_much_) return;
@@ -243,7 +239,6 @@ void Recorder::launch(Picoseconds duration, std::span<const Access> accesses) {
 }
 
 void Recorder::made(Name name, std::uint64_t bytes) {
-  ++recorded_;
   if (parts_.changes.size() == AccessPlan::kMostUses) too_much_ = true;
   if (too_much_) return;
   parts_.changes.push_back({block(name, bytes), true});
@@ -252,12 +247,11 @@ void Recorder::made(Name name, std::uint64_t bytes) {
 
 // What nobody used is none of the plan's business.
 void Recorder::dropped(Name name) {
-  const auto known = blocks_.find(name);
-  if (known == blocks_.end()) return;
-  ++recorded_;
+  const std::uint32_t* const known = blocks_.find(name);
+  if (known == nullptr) return;
   if (parts_.changes.size() == AccessPlan::kMostUses) too_much_ = true;
   if (too_much_) return;
-  parts_.changes.push_back({known->second, false});
+  parts_.changes.push_back({*known, false});
   ++parts_.first_change.back();
 }
 
@@ -267,50 +261,10 @@ std::optional<AccessPlan> Recorder::finish(std::string& fault) {
   std::swap(parts, parts_);
   parts_.program = parts.program;
   if (std::exchange(too_much_, false)) {
-    fault = kTooLong;
+    fault = "it is longer than a plan can be";
     return std::nullopt;
   }
-  std::uint64_t births = 0;
-  for (PlannedBlock& block : parts.blocks)
-    if (is_born(block.name)) block.name = born_name(births++);
   return AccessPlan::made_of(std::move(parts), fault);
-}
-
-Recorder::Mark Recorder::mark() const {
-  return {parts_.blocks.size(), parts_.durations.size(), parts_.uses.size(), parts_.changes.size(), recorded_};
-}
-
-void Recorder::take_back(const Mark& mark) {
-  if (recorded_ == mark.recorded || too_much_) return;
-  recorded_ = mark.recorded;
-  for (std::size_t i = mark.blocks; i < parts_.blocks.size(); ++i) blocks_.erase(parts_.blocks[i].name);
-  parts_.blocks.resize(mark.blocks);
-  parts_.durations.resize(mark.launches);
-  parts_.first_use.resize(mark.launches + 1);
-  parts_.uses.resize(mark.uses);
-  parts_.changes.resize(mark.changes);
-  parts_.first_change.resize(mark.launches + 2);
-  parts_.first_change.back() = static_cast<std::uint32_t>(mark.changes);
-}
-
-std::optional<AccessPlan> Recorder::so_far(std::string& fault) const {
-  if (too_much_) {
-    fault = kTooLong;
-    return std::nullopt;
-  }
-  return AccessPlan::made_of(parts_, fault);
-}
-
-Recorder::Recorder(const AccessPlan& so_far, const std::unordered_map<Name, Name>& renamed) : parts_(so_far.parts()) {
-  for (std::size_t i = 0; i < parts_.blocks.size(); ++i) {
-    Name& name = parts_.blocks[i].name;
-    if (is_born(name)) {
-      const auto now = renamed.find(name);
-      // What is no more gets a name that no other block will have.
-      name = now != renamed.end() ? now->second : born_name(kMostNumber - i);
-    }
-    blocks_.emplace(name, static_cast<std::uint32_t>(i));
-  }
 }
 
 } // namespace cairn::ops::plans

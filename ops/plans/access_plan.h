@@ -5,12 +5,13 @@
 // when, and nothing else.
 #pragma once
 
+#include "ops/plans/name_map.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace cairn::ops::plans {
@@ -26,11 +27,21 @@ constexpr Name born_name(std::uint64_t birth) { return birth | kBorn; }
 constexpr bool is_born(Name name) { return (name & kBorn) != 0; }
 std::string shown(Name name); // "x3", "b12"
 
-enum class Use : std::uint8_t { read, write_whole, write_part };
+enum class Use : std::uint8_t {
+  read,
+  write_whole,
+  write_part,
+  overwrite // read, and written as a whole: in a plan a block that is written in part, or the end of one and the start of another
+};
 constexpr bool needs_elements(Use use) { return use != Use::write_whole; }
 constexpr bool writes(Use use) { return use != Use::read; }
 // Both in one launch: what is read as well keeps a part of what it was.
-constexpr Use both(Use a, Use b) { return a == b ? a : Use::write_part; }
+constexpr Use both(Use a, Use b) {
+  if (a == b) return a;
+  const auto is = [](Use use) { return use == Use::read || use == Use::write_whole || use == Use::overwrite; };
+  return is(a) && is(b) ? Use::overwrite : Use::write_part;
+}
+constexpr Use planned(Use use) { return use == Use::overwrite ? Use::write_part : use; }
 
 struct Access {
   Name name = 0;
@@ -142,40 +153,18 @@ private:
 class Recorder {
 public:
   explicit Recorder(std::uint64_t program) { parts_.program = program; }
-  // One that has noted more than a plan can hold.
-  static Recorder too_long() {
-    Recorder recorder(0);
-    recorder.too_much_ = true;
-    return recorder;
-  }
   // One launch; a block may be named several times.
   void launch(Picoseconds duration, std::span<const Access> accesses);
   // A block without elements. Whether it gets them from a launch or from the host is seen by how it is used first.
   void made(Name name, std::uint64_t bytes);
   void dropped(Name name);
-  // What was recorded; nothing is left. None with a reason if it is more than a plan can hold, or makes no sense. Blocks that were
-  // made are named in the order in which the plan names them first, whatever numbers they had.
+  // What was recorded; nothing is left. None with a reason if it is more than a plan can hold, or makes no sense.
   std::optional<AccessPlan> finish(std::string& fault);
-
-  // How far it has come; what was recorded since can be taken back, for work that was stopped and has not happened.
-  struct Mark {
-    std::size_t blocks = 0, launches = 0, uses = 0, changes = 0;
-    std::uint64_t recorded = 0; // calls of launch, made and dropped: unequal if there is something to take back
-  };
-  Mark mark() const;
-  void take_back(const Mark& mark);
-
-  // What has been recorded so far as a plan whose names are still those that were given, so that another recorder can go on with
-  // it; names of blocks may be others by then.
-  std::optional<AccessPlan> so_far(std::string& fault) const;
-  // `renamed`: the new name of each block that is still there.
-  Recorder(const AccessPlan& so_far, const std::unordered_map<Name, Name>& renamed);
 
 private:
   std::uint32_t block(Name name, std::uint64_t bytes);
   AccessPlan::Parts parts_;
-  std::unordered_map<Name, std::uint32_t> blocks_;
-  std::uint64_t recorded_ = 0;
+  NameMap<std::uint32_t> blocks_;
   bool too_much_ = false;
 };
 

@@ -29,18 +29,26 @@ std::span<const std::pair<std::uint64_t, std::uint32_t>> like(const Index& index
 
 } // namespace
 
-Follower::Follower(const AccessPlan& plan, Ending ending) : plan_(plan), ending_(ending), owners_(plan.blocks().size()) {
-  const std::size_t size = plan.size();
-  signatures_.reserve(size);
-  by_signature_.reserve(size);
+Follower::Follower(const AccessPlan& plan, Ending ending) : plan_(plan), ending_(ending), owners_(plan.blocks().size()) {}
+
+void Follower::index() {
+  const std::size_t size = plan_.size();
+  if (by_signature_.size() == size) return;
+  std::vector<std::uint64_t> signatures;
+  Index one, several;
+  signatures.reserve(size);
+  one.reserve(size);
+  several.reserve(size);
   for (std::size_t i = 0; i < size; ++i) {
-    signatures_.push_back(signature_at(i));
-    by_signature_.emplace_back(signatures_[i], static_cast<std::uint32_t>(i));
+    signatures.push_back(signature_at(i));
+    one.emplace_back(signatures[i], static_cast<std::uint32_t>(i));
     if (i + 1 >= kAlike)
-      by_window_.emplace_back(window_of(std::span(signatures_).subspan(i + 1 - kAlike, kAlike)), static_cast<std::uint32_t>(i));
+      several.emplace_back(window_of(std::span(signatures).subspan(i + 1 - kAlike, kAlike)), static_cast<std::uint32_t>(i));
   }
-  std::ranges::sort(by_signature_);
-  std::ranges::sort(by_window_);
+  std::ranges::sort(one);
+  std::ranges::sort(several);
+  by_window_ = std::move(several);
+  by_signature_ = std::move(one);
 }
 
 std::uint64_t Follower::signature_at(std::size_t position) const {
@@ -68,50 +76,58 @@ void Follower::merge(std::span<const Access> accesses) {
     else
       before->use = both(before->use, access.use);
   }
+  launch_ = merged_;
 }
 
-// Whether the launch that came last can be the one at that position, which looks like it.
-bool Follower::fits(std::size_t position) const {
+// Whether the launch that is looked at can be the one at that position.
+bool Follower::fits(std::size_t position) {
   const auto uses = plan_.uses(position);
-  if (uses.size() != merged_.size()) return false;
+  if (uses.size() != launch_.size()) return false;
+  unbound_.clear();
   for (std::size_t i = 0; i < uses.size(); ++i) {
     const PlannedBlock& block = plan_.blocks()[uses[i].block];
-    const Access& access = merged_[i];
-    if (access.bytes != block.bytes || access.use != uses[i].use || is_born(access.name) != is_born(block.name)) return false;
-    if (!is_born(access.name)) {
+    const Owner& owner = owners_[uses[i].block];
+    const Access& access = launch_[i];
+    if (access.bytes != block.bytes || access.use != uses[i].use) return false;
+    if (!is_born(block.name)) {
       if (access.name != block.name) return false;
+      if (owner.gone) unbound_.push_back(static_cast<std::uint32_t>(i));
       continue;
     }
     // What was seen in this stretch of the plan stays what it is; what was seen before may have been mistaken for something else.
-    const auto bound = bindings_.find(access.name);
-    if (bound != bindings_.end() && bound->second.block != uses[i].block && bound->second.stretch == stretch_) return false;
-    const Owner& owner = owners_[uses[i].block];
-    if (owner.bound && owner.name != access.name && owner.stretch == stretch_) return false;
+    if (owner.bound && owner.stretch == stretch_) {
+      if (owner.name != access.name) return false;
+      continue;
+    }
+    if (!is_born(access.name)) return false;
+    const Binding* const bound = bindings_.find(access.name);
+    if (bound != nullptr && bound->block != uses[i].block && bound->stretch == stretch_) return false;
+    unbound_.push_back(static_cast<std::uint32_t>(i));
   }
   return true;
 }
 
+// The launch that fits there.
 void Follower::bind(std::size_t position) {
   const auto uses = plan_.uses(position);
-  for (std::size_t i = 0; i < uses.size(); ++i) {
-    const Name name = merged_[i].name;
+  for (const std::uint32_t i : unbound_) {
+    const Name name = launch_[i].name;
     const std::uint32_t block = uses[i].block;
+    Owner& owner = owners_[block];
     if (!is_born(name)) {
-      owners_[block].gone = false;
+      owner.gone = false;
       continue;
     }
-    if (owners_[block].bound && owners_[block].name == name && owners_[block].stretch == stretch_) continue;
-    if (const auto old = bindings_.find(name); old != bindings_.end() && old->second.block != block)
-      owners_[old->second.block].bound = false;
-    Owner& owner = owners_[block];
+    const auto [binding, fresh] = bindings_.try_emplace(name, {block, stretch_});
+    if (!fresh && binding->block != block) owners_[binding->block].bound = false;
+    *binding = {block, stretch_};
     if (owner.bound && owner.name != name) bindings_.erase(owner.name);
-    bindings_[name] = {block, stretch_};
     owner = {name, true, false, stretch_};
   }
 }
 
 // The next place behind the one where the plan was left that looks like the last launches, else the first one.
-std::optional<std::size_t> Follower::find(std::uint64_t signature) const {
+std::optional<std::size_t> Follower::find(std::uint64_t signature) {
   auto places = like(by_signature_, signature);
   if (places.size() != 1) {
     if (seen_count_ < kAlike) return std::nullopt;
@@ -126,19 +142,21 @@ std::optional<std::size_t> Follower::find(std::uint64_t signature) const {
 }
 
 Follower::Step Follower::launch(std::span<const Access> accesses) {
-  merge(accesses);
-  const std::uint64_t own = signature(merged_);
-  std::shift_left(seen_.begin(), seen_.end(), 1);
-  seen_.back() = own;
-  seen_count_ = std::min(seen_count_ + 1, kAlike);
-
+  launch_ = accesses;
   const std::uint64_t size = plan_.size();
   if (on_plan_) {
     // What was made in the call is gone where the next one begins.
     if (size != 0 && next_ != 0 && next_ % size == 0 && ending_ == Ending::again) ++stretch_;
     const bool is_there = size != 0 && (next_ < size || ending_ == Ending::again);
     const auto place = is_there ? static_cast<std::size_t>(next_ % size) : 0;
-    if (is_there && signatures_[place] == own && fits(place)) {
+    // A block that is named twice cannot be two of the plan, unless neither was seen before: nearly always it fits as it is, and
+    // then names that were seen before are compared and no more.
+    bool is_the_one = is_there && fits(place) && unbound_.size() < 2;
+    if (!is_the_one) {
+      merge(accesses);
+      is_the_one = is_there && fits(place);
+    }
+    if (is_the_one) {
       bind(place);
       position_ = next_++;
       ++followed_;
@@ -147,16 +165,22 @@ Follower::Step Follower::launch(std::span<const Access> accesses) {
     on_plan_ = false;
     ++divergences_;
     ++stretch_;
-    seen_count_ = 1;
-    return turn(own, Step::diverges);
+    seen_count_ = 0;
+    return turn(Step::diverges);
   }
-  return turn(own, Step::lost);
+  merge(accesses);
+  return turn(Step::lost);
 }
 
 // Off the plan: back to it where that can be. (A launch that was left out is seen at once where the one behind it is like no
 // other.)
-Follower::Step Follower::turn(std::uint64_t signature, Step otherwise) {
-  const std::optional<std::size_t> place = find(signature);
+Follower::Step Follower::turn(Step otherwise) {
+  index();
+  const std::uint64_t own = signature(launch_);
+  std::shift_left(seen_.begin(), seen_.end(), 1);
+  seen_.back() = own;
+  seen_count_ = std::min(seen_count_ + 1, kAlike);
+  const std::optional<std::size_t> place = find(own);
   if (!place) {
     ++strayed_;
     return otherwise;
@@ -174,15 +198,26 @@ Follower::Step Follower::turn(std::uint64_t signature, Step otherwise) {
   return Step::returns;
 }
 
+void Follower::renamed(Name from, Name to) {
+  dropped(to);
+  const Binding* const bound = bindings_.find(from);
+  if (bound == nullptr) return;
+  const Binding binding = *bound;
+  bindings_.erase(from);
+  bindings_.insert_or_assign(to, binding);
+  owners_[binding.block].name = to;
+  overwrites_leaves_ = overwrites_leaves_ || !is_born(to);
+}
+
 void Follower::dropped(Name name) {
-  if (!is_born(name)) {
+  if (!is_born(name) && (!overwrites_leaves_ || bindings_.find(name) == nullptr)) {
     if (const auto block = plan_.find(name)) owners_[*block].gone = true;
     return;
   }
-  const auto bound = bindings_.find(name);
-  if (bound == bindings_.end()) return;
-  owners_[bound->second.block].bound = false;
-  bindings_.erase(bound);
+  const Binding* const bound = bindings_.find(name);
+  if (bound == nullptr) return;
+  owners_[bound->block].bound = false;
+  bindings_.erase(name);
 }
 
 NextUse Follower::use_from(std::uint32_t block, std::uint64_t position) const {
@@ -225,10 +260,10 @@ std::optional<std::uint32_t> Follower::last_write(Name name) const {
 }
 
 std::optional<std::uint32_t> Follower::planned(Name name) const {
-  if (!is_born(name)) return plan_.find(name);
-  const auto bound = bindings_.find(name);
-  if (bound == bindings_.end()) return std::nullopt;
-  return bound->second.block;
+  if (!is_born(name) && (!overwrites_leaves_ || bindings_.find(name) == nullptr)) return plan_.find(name);
+  const Binding* const bound = bindings_.find(name);
+  if (bound == nullptr) return std::nullopt;
+  return bound->block;
 }
 
 std::optional<Name> Follower::name_of(std::uint32_t block) const {

@@ -8,13 +8,14 @@
 #pragma once
 
 #include "ops/plans/access_plan.h"
+#include "ops/plans/name_map.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace cairn::ops::plans {
@@ -47,6 +48,8 @@ public:
   };
   // The next launch of the run. A block may be named several times.
   Step launch(std::span<const Access> accesses);
+  // The block has another name from here on, perhaps one that another block had, which is no more then.
+  void renamed(Name from, Name to);
   // The block does not exist any more.
   void dropped(Name name);
 
@@ -88,22 +91,26 @@ private:
   NextUse use_from(std::uint32_t block, std::uint64_t position) const;
   std::uint64_t signature(std::span<const Access> accesses) const;
   std::uint64_t signature_at(std::size_t position) const;
-  std::optional<std::size_t> find(std::uint64_t signature) const;
-  bool fits(std::size_t position) const;
-  Step turn(std::uint64_t signature, Step otherwise);
+  std::optional<std::size_t> find(std::uint64_t signature);
+  bool fits(std::size_t position);
+  Step turn(Step otherwise);
   void bind(std::size_t position);
   void merge(std::span<const Access> accesses);
+  void index();
 
   const AccessPlan& plan_;
   Ending ending_;
-  // Of every launch of the plan, what it looks like without the names of what was made, and the same of kAlike launches.
-  std::vector<std::uint64_t> signatures_;
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> by_signature_, by_window_; // sorted
-  std::unordered_map<Name, Binding> bindings_;
+  // Of every launch of the plan, what it looks like without the names of what was made, and the same of kAlike launches: sorted,
+  // and there once the plan has been left.
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> by_signature_, by_window_;
+  NameMap<Binding> bindings_;
   std::vector<Owner> owners_;                // by block
-  std::vector<Access> merged_;               // the launch that came last
-  std::array<std::uint64_t, kAlike> seen_{}; // the signatures of the last launches, the last one at the end
+  std::span<const Access> launch_;           // that is looked at
+  std::vector<Access> merged_;               // the same, each block once, where it is not so
+  std::vector<std::uint32_t> unbound_;       // which of its accesses are of blocks that are to be bound where it fits
+  std::array<std::uint64_t, kAlike> seen_{}; // signatures of the launches since the plan was left, the last one at the end
   std::size_t seen_count_ = 0;
+  bool overwrites_leaves_ = false; // names of leaves may be those of other blocks
   bool on_plan_ = true;
   std::uint64_t position_ = 0, next_ = 0; // of the launch that came last, and of the one that the plan foretells
   std::uint64_t stretch_ = 0;

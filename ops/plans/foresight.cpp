@@ -55,6 +55,26 @@ void note(const AccessPlan& run, const Move& move, const AccessPlan& plan, std::
   copied_out[plan.first_use(*block) + static_cast<std::size_t>(planned - plan.positions(*block).begin())] = true;
 }
 
+// Whether nothing ever has to give way, even if all leaves are there from the beginning.
+bool fits(const AccessPlan& run, const Memory& memory) {
+  std::uint64_t here = 0, most = 0;
+  std::vector<bool> is_here(run.blocks().size());
+  const auto come = [&](std::uint32_t block) {
+    if (is_here[block]) return;
+    is_here[block] = true;
+    here += run.blocks()[block].bytes;
+    most = std::max(most, here);
+  };
+  for (std::uint32_t block = 0; block < is_here.size(); ++block)
+    if (!is_born(run.blocks()[block].name)) come(block);
+  for (std::size_t at = 0; at < run.size(); ++at) {
+    for (const Change& change : run.changes(at))
+      if (!change.made && is_here[change.block]) here -= run.blocks()[change.block].bytes;
+    for (const PlannedUse& use : run.uses(at)) come(use.block);
+  }
+  return most <= memory.capacity;
+}
+
 struct Tried {
   Foresight with;
   Picoseconds makespan = 0;
@@ -67,7 +87,7 @@ Foresight foresee(const AccessPlan& plan, const Memory& memory, Ending ending) {
   const bool is_again = ending == Ending::again;
   if (plan.size() == 0 || plan.size() > kMostLaunches / 4) return {};
   const AccessPlan run = is_again ? doubled(plan) : plan;
-  if (run.size() == 0) return {};
+  if (run.size() == 0 || fits(run, memory)) return {};
   std::size_t left = kMostLaunches / run.size();
   std::vector<Tried> tried;
   for (const std::uint64_t twice : kTwice) {

@@ -16,7 +16,7 @@ namespace cairn::ops::plans {
 
 struct Foresight {
   // For each use of each block of the plan (in the order of AccessPlan::first_use), whether what it writes is copied out before
-  // it is overwritten. Empty: nothing is known.
+  // it is overwritten. Empty: nothing is known, or nothing has to leave.
   std::vector<bool> copied_out;
   // What costs two copies stays as long as what costs one and is needed so many times as soon.
   std::uint64_t twice = 2;

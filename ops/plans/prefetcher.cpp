@@ -54,12 +54,11 @@ std::optional<Prefetcher::Fetch> Prefetcher::next(std::uint64_t free, const Time
 bool Prefetcher::pays_to_wait(const Fetch& fetch, std::uint64_t free, const Timeline& now) const {
   std::uint64_t soonest = NextUse::kNever;
   Picoseconds back = 0, begin = now.copy_in;
-  for (const Name name : fetch.evicted) {
-    const Residents::Resident& there = *residents_.find(name);
-    begin = std::max(begin, there.free_at);
-    soonest = std::min(soonest, there.next.position);
-    if (there.next.needs_elements) back += link_.in(there.bytes);
-    if (there.dirty && !there.must_out) back += link_.out(there.bytes);
+  for (const Resident* const there : fetch.evicted) {
+    begin = std::max(begin, there->free_at);
+    soonest = std::min(soonest, there->next.position);
+    if (there->next.needs_elements) back += link_.in(there->bytes);
+    if (there->dirty && !there->must_out) back += link_.out(there->bytes);
   }
   const AccessPlan& plan = follower_.plan();
   std::uint64_t better = free;

@@ -34,8 +34,8 @@ public:
   struct Fetch {
     Name name = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t needed_at = 0; // position
-    std::vector<Name> evicted;   // first, written back where they are dirty
+    std::uint64_t needed_at = 0;    // position
+    std::vector<Resident*> evicted; // first, written back where they are dirty
   };
   // To be asked after each launch until it says no more: what to bring now. `free`: bytes of the memory that are free.
   // What it says must be done (or at least not be asked for again at once), and the residents told.

@@ -2,14 +2,26 @@
 #include "ops/plans/residents.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace cairn::ops::plans {
 
-Residents::Residents(const Follower* follower, const Foresight* foresight)
-    : follower_(follower), foresight_(foresight),
-      missing_at_(follower == nullptr ? 0 : follower->plan().blocks().size(), NextUse::kNever) {
-  replan();
+void Residents::begin(const Follower* follower, const Foresight* foresight) {
+  follower_ = nullptr;
+  foresight_ = nullptr;
+  missing_.clear();
+  if (follower == nullptr) return;
+  missing_at_.resize(follower->plan().blocks().size());
+  follower_ = follower;
+  try {
+    replan();
+  } catch (...) {
+    follower_ = nullptr;
+    missing_.clear();
+    throw;
+  }
+  foresight_ = foresight;
 }
 
 Residents::Class Residents::class_of(const Resident& resident) {
@@ -20,106 +32,132 @@ Residents::Class Residents::class_of(const Resident& resident) {
 }
 
 // The farthest next use first; where none is known, the oldest use.
-Residents::Key Residents::key_of(Name name, const Resident& resident) {
-  return {resident.next.known() ? UINT64_MAX - resident.next.position : resident.used, name};
+Residents::Key Residents::key_of(Resident& resident) {
+  return {resident.next.known() ? UINT64_MAX - resident.next.position : resident.used, resident.name, &resident};
 }
 
-void Residents::insert(Name name, Resident& resident) const {
+void Residents::insert(Resident& resident) const {
+  resident.next = follower_ == nullptr ? NextUse{} : follower_->next_use(resident.name);
+  resident.must_out = resident.dirty && must_out(resident);
+  orders_[class_of(resident)].insert(key_of(resident));
+}
+
+// Without memory to keep the order there is none until it is asked for again.
+void Residents::insert_or_forget(Resident& resident) noexcept {
   if (!ordered_) return;
-  resident.next = follower_ == nullptr ? NextUse{} : follower_->next_use(name);
-  resident.must_out = resident.dirty && must_out(name);
-  orders_[class_of(resident)].insert(key_of(name, resident));
+  try {
+    insert(resident);
+  } catch (const std::bad_alloc&) {
+    forget_order();
+  }
 }
 
-void Residents::erase(Name name, const Resident& resident) const {
-  if (ordered_) orders_[class_of(resident)].erase(key_of(name, resident));
+void Residents::erase(Resident& resident) const {
+  if (ordered_) orders_[class_of(resident)].erase(key_of(resident));
+}
+
+void Residents::forget_order() const noexcept {
+  for (auto& order : orders_) order.clear();
+  ordered_ = false;
 }
 
 void Residents::order() const {
-  for (auto& order : orders_) order.clear();
-  for (auto& [name, resident] : residents_) insert(name, resident);
+  forget_order();
+  try {
+    for (Resident* one = first_; one != nullptr; one = one->behind) insert(*one);
+  } catch (...) {
+    forget_order();
+    throw;
+  }
+  ordered_ = true;
 }
 
 void Residents::add_missing(std::uint32_t block) {
   const NextUse next = follower_->next_use_of(block);
   if (!next.known() || next.never() || !next.needs_elements) return;
-  missing_at_[block] = next.position;
   missing_.emplace(next.position, block);
+  missing_at_[block] = next.position;
 }
 
-void Residents::remove_missing(std::uint32_t block) {
+void Residents::remove_missing(std::uint32_t block) noexcept {
   const std::uint64_t at = std::exchange(missing_at_[block], NextUse::kNever);
   if (at != NextUse::kNever) missing_.erase({at, block});
 }
 
-bool Residents::must_out(Name name) const {
-  if (foresight_ == nullptr || foresight_->copied_out.empty()) return false;
-  const auto use = follower_->last_write(name);
+bool Residents::will_be_copied_out(const Resident& block) const {
+  const auto use = follower_->last_write(block.name);
   return use && foresight_->copied_out[*use];
 }
 
-void Residents::put(Name name, std::uint64_t bytes, bool dirty, Picoseconds free_at) {
-  const auto [at, fresh] = residents_.try_emplace(name);
-  Resident& resident = at->second;
-  if (fresh)
-    bytes_ += resident.bytes = bytes;
-  else
-    erase(name, resident);
-  resident.dirty = dirty;
-  resident.used = now_;
-  resident.free_at = free_at;
-  insert(name, resident);
+void Residents::put_in_order(Resident& block, bool dirty, Picoseconds free_at) noexcept {
+  if (block.here) {
+    erase(block);
+  } else {
+    block.here = true;
+    block.before = nullptr;
+    block.behind = first_;
+    if (first_ != nullptr) first_->before = &block;
+    first_ = &block;
+    bytes_ += block.bytes;
+  }
+  note(block, dirty, free_at);
+  insert_or_forget(block);
   if (missing_.empty()) return;
-  if (const auto block = follower_->planned(name)) remove_missing(*block);
+  if (const auto planned = follower_->planned(block.name)) remove_missing(*planned);
 }
 
-void Residents::cleaned(Name name, Picoseconds free_at) {
-  Resident& resident = residents_.at(name);
-  erase(name, resident);
-  resident.dirty = false;
-  resident.free_at = std::max(resident.free_at, free_at);
-  insert(name, resident);
+void Residents::cleaned(Resident& block, Picoseconds free_at) noexcept {
+  erase(block);
+  block.dirty = false;
+  block.free_at = std::max(block.free_at, free_at);
+  insert_or_forget(block);
 }
 
-void Residents::remove(Name name) {
-  const auto at = residents_.find(name);
-  if (at == residents_.end()) return;
-  erase(name, at->second);
-  bytes_ -= at->second.bytes;
-  residents_.erase(at);
+void Residents::take_out(Resident& block) noexcept {
+  erase(block);
+  block.here = false;
+  bytes_ -= block.bytes;
+  (block.before != nullptr ? block.before->behind : first_) = block.behind;
+  if (block.behind != nullptr) block.behind->before = block.before;
+}
+
+void Residents::remove(Resident& block) noexcept {
+  if (!block.here) return;
+  take_out(block);
   if (follower_ == nullptr) return;
-  if (const auto block = follower_->planned(name)) add_missing(*block);
+  try {
+    if (const auto planned = follower_->planned(block.name)) add_missing(*planned);
+  } catch (const std::bad_alloc&) { // that it will be missed remains unknown
+  }
 }
 
-void Residents::dropped(Name name) {
-  remove(name);
+void Residents::dropped(Resident& block) noexcept {
+  if (block.here) take_out(block);
   if (missing_.empty()) return;
-  if (const auto block = follower_->planned(name)) remove_missing(*block);
+  if (const auto planned = follower_->planned(block.name)) remove_missing(*planned);
 }
-
-void Residents::pin(Name name) { ++residents_.at(name).pins; }
-void Residents::unpin(Name name) { --residents_.at(name).pins; }
 
 void Residents::replan() {
   if (follower_ == nullptr) return;
-  order();
+  if (ordered_) order();
   missing_.clear();
   std::ranges::fill(missing_at_, NextUse::kNever);
   if (!follower_->on_plan()) return;
+  constexpr std::uint64_t is_here = NextUse::kUnknown;
+  for (const Resident* one = first_; one != nullptr; one = one->behind)
+    if (const auto planned = follower_->planned(one->name)) missing_at_[*planned] = is_here;
   for (std::uint32_t block = 0; block < missing_at_.size(); ++block)
-    if (const auto name = follower_->name_of(block); name && !residents_.contains(*name)) add_missing(block);
-}
-
-const Residents::Resident* Residents::find(Name name) const {
-  const auto at = residents_.find(name);
-  return at == residents_.end() ? nullptr : &at->second;
+    if (missing_at_[block] == is_here)
+      missing_at_[block] = NextUse::kNever;
+    else if (follower_->name_of(block))
+      add_missing(block);
 }
 
 // What is worth least per byte, of those that may go, until there are enough. Where times are limits, what is free in time goes
 // before what is not.
-std::vector<Name> Residents::choose(const Want& want) const {
-  if (!std::exchange(ordered_, true)) order();
-  std::vector<std::pair<Name, std::uint64_t>> chosen;
+std::vector<Resident*> Residents::choose(const Want& want) const {
+  if (!ordered_) order();
+  std::vector<Resident*> chosen;
   std::uint64_t freed = 0;
   const std::uint64_t twice = foresight_ == nullptr ? 2 : foresight_->twice;
   const std::uint64_t here = follower_ == nullptr || !follower_->on_plan() ? 0 : follower_->position();
@@ -129,7 +167,7 @@ std::vector<Name> Residents::choose(const Want& want) const {
     std::set<Key>::const_iterator at[kClasses];
     for (unsigned c = 0; c < kClasses; ++c) at[c] = orders_[c].begin();
     const auto may_go = [&](const Key& key) {
-      const Resident& resident = residents_.find(key.name)->second;
+      const Resident& resident = *key.resident;
       if (resident.pins != 0) return false;
       if (want.needed_at && resident.next.known() && resident.next.position <= *want.needed_at) return false;
       if (want.free_by == UINT64_MAX) return true;
@@ -153,25 +191,24 @@ std::vector<Name> Residents::choose(const Want& want) const {
       else if (has(kOldClean) || has(kOldDirty))
         best = has(kOldClean) ? kOldClean : kOldDirty;
       if (best == kClasses) break;
-      const Name name = at[best]->name;
+      Resident* const resident = at[best]->resident;
       ++at[best];
-      const std::uint64_t bytes = residents_.find(name)->second.bytes;
-      if (bytes == 0) continue;
-      chosen.emplace_back(name, bytes);
-      freed += bytes;
+      if (resident->bytes == 0) continue;
+      chosen.push_back(resident);
+      freed += resident->bytes;
     }
   }
   if (freed < want.bytes) return {};
   // From the one that is worth most: whoever is not needed stays.
-  std::vector<Name> names;
+  std::vector<Resident*> leaving;
   for (auto one = chosen.rbegin(); one != chosen.rend(); ++one) {
-    if (freed - one->second >= want.bytes)
-      freed -= one->second;
+    if (freed - (*one)->bytes >= want.bytes)
+      freed -= (*one)->bytes;
     else
-      names.push_back(one->first);
+      leaving.push_back(*one);
   }
-  std::ranges::reverse(names);
-  return names;
+  std::ranges::reverse(leaving);
+  return leaving;
 }
 
 } // namespace cairn::ops::plans

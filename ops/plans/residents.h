@@ -8,6 +8,9 @@
 //
 // Without a plan, or where the run has left it: the least recently used goes first, but what has a copy below before what has
 // none.
+//
+// Blocks carry what is noted of them, and as long as all fits no more is done for a launch than to note it: there is an order
+// once it is asked for.
 #pragma once
 
 #include "ops/plans/follower.h"
@@ -17,48 +20,67 @@
 #include <cstdint>
 #include <optional>
 #include <set>
-#include <unordered_map>
 #include <vector>
 
 namespace cairn::ops::plans {
 
+// What is noted of a block. Whoever owns the block owns this, and removes it before it goes.
+struct Resident {
+  Name name = 0;
+  std::uint64_t bytes = 0;
+  bool here = false;                             // it has a copy in this memory: then it keeps its name
+  bool dirty = false;                            // it has no copy below
+  bool must_out = false;                         // and will be copied out in any case, sooner or later
+  unsigned pins = 0;                             // launches that are put together, or a copy: it must stay
+  NextUse next;                                  // as it was known when it was used last, if there is an order
+  std::uint64_t used = 0;                        // the count of launches then
+  Picoseconds free_at = 0;                       // modelled: when nothing that is queued uses it any more
+  Resident *before = nullptr, *behind = nullptr; // of those that are here
+};
+
 class Residents {
 public:
-  struct Resident {
-    std::uint64_t bytes = 0;
-    bool dirty = false;      // it has no copy below
-    bool must_out = false;   // and will be copied out in any case, sooner or later
-    unsigned pins = 0;       // launches that are put together, or a copy: it must stay
-    NextUse next;            // as it was known when it was used last
-    std::uint64_t used = 0;  // the count of launches then
-    Picoseconds free_at = 0; // modelled: when nothing that is queued uses it any more
-  };
+  // Nothing is here, and there is no plan.
+  Residents() = default;
+  // A plan that both know; null for foresight: nothing is known of write-backs. Both outlive it.
+  explicit Residents(const Follower* follower, const Foresight* foresight = nullptr) { begin(follower, foresight); }
+  Residents(const Residents&) = delete;
+  Residents& operator=(const Residents&) = delete;
 
-  // Null: there is no plan. Or nothing is known of write-backs. Both outlive it.
-  explicit Residents(const Follower* follower, const Foresight* foresight = nullptr);
+  // Another plan from here on; null: none. What is here stays here, as `each` notes it anew, and counts as used now.
+  template <class Each> void begin(const Follower* follower, const Foresight* foresight, Each&& each) {
+    forget_order();
+    now_ = 0;
+    for (Resident* one = first_; one != nullptr; one = one->behind) {
+      each(*one);
+      one->used = one->free_at = 0;
+    }
+    begin(follower, foresight);
+  }
 
   // The block gets a copy in this memory, or is used there again: call it when a launch has been queued, and what comes by
   // prefetch as well. `free_at`: when that use or copy ends.
-  void put(Name name, std::uint64_t bytes, bool dirty, Picoseconds free_at = 0);
+  void put(Resident& block, bool dirty, Picoseconds free_at = 0) noexcept {
+    if (!block.here || ordered_ || !missing_.empty()) return put_in_order(block, dirty, free_at);
+    note(block, dirty, free_at);
+  }
   // It was written back: there is a copy below now.
-  void cleaned(Name name, Picoseconds free_at = 0);
+  void cleaned(Resident& block, Picoseconds free_at = 0) noexcept;
   // The copy has gone, the block has not.
-  void remove(Name name);
+  void remove(Resident& block) noexcept;
   // The block does not exist any more, wherever it was. (To be told to the follower, too, and to it behind this.)
-  void dropped(Name name);
+  void dropped(Resident& block) noexcept;
   // After a launch that wrote the block: it will have to be copied out, so that may be queued at once.
-  bool must_out(Name name) const;
-  void pin(Name name);
-  void unpin(Name name);
+  bool must_out(const Resident& block) const { return foresees() && will_be_copied_out(block); }
+  bool foresees() const { return foresight_ != nullptr && !foresight_->copied_out.empty(); } // else nothing must
   // The run has left the plan or found it again: what is known of next uses has changed. (The plan's ordinary course changes
   // nothing: a block's next use stays the same until it is used.)
   void replan();
   // A launch has been queued.
   void tick() { ++now_; }
 
-  const Resident* find(Name name) const;
+  Resident* first() const { return first_; } // of those that are here, in no order
   std::uint64_t bytes() const { return bytes_; }
-  std::size_t size() const { return residents_.size(); }
   // Blocks of the plan that exist, are not here, and will be needed with their elements: (position, block), the soonest first.
   // Empty off the plan.
   const std::set<std::pair<std::uint64_t, std::uint32_t>>& missing() const { return missing_; }
@@ -73,7 +95,7 @@ public:
     Picoseconds copy_out = 0;
   };
   // Who should leave so that so many bytes become free; empty if that cannot be done.
-  std::vector<Name> choose(const Want& want) const;
+  std::vector<Resident*> choose(const Want& want) const;
 
 private:
   // The sets of those that cost nothing, one or two copies to have back; those without a known next use: clean and dirty.
@@ -81,20 +103,32 @@ private:
   struct Key {
     std::uint64_t order = 0; // the smallest goes first
     Name name = 0;
-    auto operator<=>(const Key&) const = default;
+    Resident* resident = nullptr; // says no more than the name
+    bool operator<(const Key& other) const { return order != other.order ? order < other.order : name < other.name; }
   };
   static Class class_of(const Resident& resident);
-  static Key key_of(Name name, const Resident& resident);
-  void insert(Name name, Resident& resident) const;
-  void erase(Name name, const Resident& resident) const;
+  static Key key_of(Resident& resident);
+  void insert(Resident& resident) const;
+  void insert_or_forget(Resident& resident) noexcept;
+  void erase(Resident& resident) const;
   void order() const;
+  void forget_order() const noexcept;
 
+  void begin(const Follower* follower, const Foresight* foresight);
+  void note(Resident& block, bool dirty, Picoseconds free_at) const {
+    block.dirty = dirty;
+    block.used = now_;
+    block.free_at = free_at;
+  }
+  void put_in_order(Resident& block, bool dirty, Picoseconds free_at) noexcept;
+  bool will_be_copied_out(const Resident& block) const;
+  void take_out(Resident& block) noexcept;
   void add_missing(std::uint32_t block);
-  void remove_missing(std::uint32_t block);
+  void remove_missing(std::uint32_t block) noexcept;
 
-  const Follower* follower_;
-  const Foresight* foresight_;
-  mutable std::unordered_map<Name, Resident> residents_;
+  const Follower* follower_ = nullptr;
+  const Foresight* foresight_ = nullptr;
+  Resident* first_ = nullptr;
   std::set<std::pair<std::uint64_t, std::uint32_t>> missing_;
   std::vector<std::uint64_t> missing_at_; // by block of the plan; kNever: it is not missing
   // As long as all fits there is no order, and next uses are not looked up.

@@ -49,8 +49,13 @@ public:
       : run_(run), policy_(policy), memory_(memory), each_(each), follower_(plan, ending),
         residents_(is_planned() ? &follower_ : nullptr, is_planned() ? foresight : nullptr),
         prefetcher_(follower_, residents_, memory_.link, memory.capacity), room_(memory.capacity), below_(run.blocks().size()),
-        pinned_(run.blocks().size()) {
-    for (std::size_t i = 0; i < below_.size(); ++i) below_[i].current = !is_born(run.blocks()[i].name);
+        here_(run.blocks().size()) {
+    for (std::size_t i = 0; i < below_.size(); ++i) {
+      const PlannedBlock& block = run.blocks()[i];
+      below_[i].current = !is_born(block.name);
+      here_[i].name = block.name;
+      here_[i].bytes = block.bytes;
+    }
   }
 
   Simulated simulate() {
@@ -88,8 +93,9 @@ private:
         continue;
       }
       note(Move::Kind::drop, change.block);
-      if (const Residents::Resident* const there = residents_.find(name(change.block))) room_.give(there->bytes, there->free_at);
-      residents_.dropped(name(change.block));
+      Resident& there = here_[change.block];
+      if (there.here) room_.give(there.bytes, there.free_at);
+      residents_.dropped(there);
       follower_.dropped(name(change.block));
     }
   }
@@ -103,14 +109,13 @@ private:
     return below_[block].ready;
   }
 
-  void evict(Name victim) {
-    const std::uint32_t block = *run_.find(victim);
-    const Residents::Resident there = *residents_.find(victim);
-    Picoseconds free = there.free_at;
-    if (there.dirty) free = write_back(block, free);
+  void evict(Resident& victim) {
+    const auto block = static_cast<std::uint32_t>(&victim - here_.data());
+    Picoseconds free = victim.free_at;
+    if (victim.dirty) free = write_back(block, free);
     note(Move::Kind::evict, block);
     ++result_.evictions;
-    room_.give(there.bytes, free);
+    room_.give(victim.bytes, free);
     residents_.remove(victim);
   }
 
@@ -124,13 +129,13 @@ private:
       result_.bytes_in += bytes(block);
     }
     below_[block].arrived = ready;
-    residents_.put(name(block), bytes(block), false, ready);
+    residents_.put(here_[block], false, ready);
     result_.peak = std::max(result_.peak, residents_.bytes());
   }
 
   bool make_room(std::uint64_t bytes) {
     if (bytes <= room_.bytes()) return true;
-    for (const Name victim : residents_.choose({bytes - room_.bytes()})) evict(victim);
+    for (Resident* const victim : residents_.choose({bytes - room_.bytes()})) evict(*victim);
     return bytes <= room_.bytes();
   }
 
@@ -143,16 +148,16 @@ private:
       if (step == Follower::Step::diverges || step == Follower::Step::returns) residents_.replan();
     }
     for (const PlannedUse& use : uses)
-      if (residents_.find(name(use.block)) != nullptr) pin(use.block);
+      if (here_[use.block].here) ++here_[use.block].pins;
     for (const PlannedUse& use : uses) {
-      if (pinned_[use.block]) continue;
+      if (here_[use.block].here) continue;
       if (!make_room(bytes(use.block))) {
         result_.failed = fmt::format("launch {} finds no room for {} bytes", at_, bytes(use.block));
         return;
       }
       const bool elements = needs_elements(use.use) && below_[use.block].current;
       bring(use.block, elements, policy_ == Policy::demand ? now_.execute : 0);
-      pin(use.block);
+      ++here_[use.block].pins;
     }
     Picoseconds ready = 0;
     for (const PlannedUse& use : uses) {
@@ -162,29 +167,22 @@ private:
     const Picoseconds end = now_.launch(run_.duration(at_), ready);
     for (const PlannedUse& use : uses) {
       note(Move::Kind::launch, use.block);
-      const bool dirty = writes(use.use) || residents_.find(name(use.block))->dirty;
-      residents_.put(name(use.block), bytes(use.block), dirty, end);
-      residents_.unpin(name(use.block));
+      Resident& there = here_[use.block];
+      residents_.put(there, writes(use.use) || there.dirty, end);
+      --there.pins;
       if (!writes(use.use)) continue;
       below_[use.block].current = false;
-      if (policy_ == Policy::planned && residents_.must_out(name(use.block)))
-        residents_.cleaned(name(use.block), write_back(use.block, end));
+      if (policy_ == Policy::planned && residents_.must_out(there)) residents_.cleaned(there, write_back(use.block, end));
     }
-    for (const PlannedUse& use : uses) pinned_[use.block] = false;
     residents_.tick();
     if (policy_ == Policy::planned) fetch_ahead();
-  }
-
-  void pin(std::uint32_t block) {
-    residents_.pin(name(block));
-    pinned_[block] = true;
   }
 
   void fetch_ahead() {
     while (const auto fetch = prefetcher_.next(room_.bytes(), now_)) {
       const auto block = run_.find(fetch->name);
       if (!block || !below_[*block].current) return; // the plan is of another run
-      for (const Name victim : fetch->evicted) evict(victim);
+      for (Resident* const victim : fetch->evicted) evict(*victim);
       bring(*block, true, 0);
       ++result_.ahead;
     }
@@ -200,7 +198,7 @@ private:
   Room room_;
   Timeline now_;
   std::vector<Below> below_; // by block of the run
-  std::vector<bool> pinned_;
+  std::vector<Resident> here_;
   std::vector<Access> accesses_;
   std::size_t at_ = 0;
   Simulated result_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ops/device.h"
+#include "ops/plans/residents.h"
 
 #include <cstdint>
 #include <list>
@@ -12,26 +13,34 @@ namespace cairn::ops::streaming {
 
 struct StreamedBlock;
 using Order = std::list<StreamedBlock*>;
-inline constexpr std::uint64_t kNoLeaf = UINT64_MAX;
 
-struct StreamedBlock : Block {
+// As a resident it is what is noted of its copy on the device.
+struct StreamedBlock : Block, plans::Resident {
+  using Block::bytes;         // as many as of the resident
   Block* on_device = nullptr; // of the wrapped device
   Block* on_host = nullptr;   // of the host's memory that its copy engines reach
   std::unique_ptr<SpillFile::Copy> on_disk;
   // A copy that is there may still have to be filled, or may be stale: then it is not current. What is on disk always is.
   bool device_is_current = false, host_is_current = false;
-  std::uint64_t number = 0;     // in the order in which blocks were taken
-  std::uint64_t leaf = kNoLeaf; // its place among the leaves of the call that is going on
-  bool charged = true;          // to the machine's account: all but what is on disk alone
-  unsigned pins = 0;            // it stays where it is while something is done with it
-  Order::iterator at_device;    // its place among those that have a copy on the device, the least recently used first
-  Order::iterator at_host;      // and on the host, in the order in which they came there
+  std::uint64_t number = 0; // in the order in which blocks were taken: its name, but for leaves of the call that is going on
+  bool numbered = false;    // somebody knows it by its number
+  bool charged = true;      // to the machine's account: all but what is on disk alone
+  std::uint64_t launch = 0; // the number of the launch that used it last, and its place among what that used
+  std::size_t operand = 0;
+  Order::iterator at_host;  // its place among those that have a copy on the host, in the order in which they came there
 
   bool written() const { return device_is_current || host_is_current || on_disk != nullptr; }
   bool has_copy_below() const { return host_is_current || on_disk != nullptr; }
 };
 
+// What one launch uses, each block once.
+struct Operand {
+  StreamedBlock* block = nullptr;
+  plans::Use use = plans::Use::read;
+};
+
 inline StreamedBlock& streamed(Block& block) { return static_cast<StreamedBlock&>(block); }
 inline const StreamedBlock& streamed(const Block& block) { return static_cast<const StreamedBlock&>(block); }
+inline StreamedBlock& streamed(plans::Resident& resident) { return static_cast<StreamedBlock&>(resident); }
 
 } // namespace cairn::ops::streaming

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ops/plans/access_plan.h"
+#include "ops/plans/call_recorder.h"
 
 #include <cstdint>
 #include <memory>
@@ -19,7 +20,7 @@ struct Call {
   // The blocks that stream of what the call was given, by their numbers on the device (StreamingDevice::number_of), each once.
   std::vector<std::uint64_t> leaves;
   // One of the two.
-  std::optional<plans::Recorder> recorder;
+  std::optional<plans::CallRecorder> recorder;
   std::shared_ptr<const plans::AccessPlan> plan;
 };
 

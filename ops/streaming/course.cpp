@@ -57,39 +57,57 @@ void Course::enter(Call* call, const plans::Memory& memory) {
   follow(asked_for_, again ? plans::Ending::again : plans::Ending::once, memory);
 }
 
-plans::Recorder* Course::recorder() {
-  if (entered_ != nullptr) return entered_->recorder ? &*entered_->recorder : nullptr;
-  return recorder_ ? &*recorder_ : nullptr;
+// Plans of calls that the program asked for have a block that is overwritten as two.
+plans::Follower::Step Course::follow(std::span<const plans::Access> accesses) {
+  constexpr std::uint64_t kProvisional = ~plans::kBorn >> 1; // numbers that no block has
+  split_.assign(accesses.begin(), accesses.end());
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    if (accesses[i].use != plans::Use::overwrite) continue;
+    split_[i].use = plans::Use::read;
+    split_.push_back({plans::born_name(kProvisional + i), accesses[i].bytes, plans::Use::write_whole});
+  }
+  const plans::Follower::Step step = follower_->launch(split_);
+  if (split_.size() != accesses.size())
+    for (std::size_t i = 0; i < accesses.size(); ++i)
+      if (accesses[i].use == plans::Use::overwrite) follower_->renamed(plans::born_name(kProvisional + i), accesses[i].name);
+  return step;
 }
 
-bool Course::launch(plans::Picoseconds duration, std::span<const plans::Access> accesses) {
-  if (plans::Recorder* const recorder = this->recorder()) {
-    if (entered_ != nullptr || ++recorded_ <= kMostLaunches)
-      recorder->launch(duration, accesses);
+bool Course::launch(plans::Picoseconds duration, std::span<plans::Access> accesses) {
+  if (plans::CallRecorder* const recorder = asked_for()) {
+    recorder->launch(duration, accesses);
+    return false;
+  }
+  if (entered_ == nullptr)
+    for (plans::Access& access : accesses) access.use = plans::planned(access.use);
+  if (recorder_) {
+    if (++recorded_ <= kMostLaunches)
+      recorder_->launch(duration, accesses);
     else
       recorder_.reset();
     return false;
   }
   if (follower_ == nullptr) return false;
   using Step = plans::Follower::Step;
-  const Step step = follower_->launch(accesses);
+  const Step step = entered_ != nullptr ? follow(accesses) : follower_->launch(accesses);
   if (step == Step::diverges) ++counts_.divergences;
   ++(step == Step::follows || step == Step::returns ? counts_.followed : counts_.strayed);
   return step == Step::diverges || step == Step::returns;
 }
 
 void Course::made(plans::Name name, std::int64_t bytes) {
-  if (plans::Recorder* const recorder = this->recorder()) recorder->made(name, static_cast<std::uint64_t>(bytes));
+  if (plans::CallRecorder* const recorder = asked_for()) recorder->made(name, static_cast<std::uint64_t>(bytes));
+  if (recorder_) recorder_->made(name, static_cast<std::uint64_t>(bytes));
 }
 
 void Course::dropped(plans::Name name) noexcept {
   if (follower_ != nullptr) follower_->dropped(name);
-  plans::Recorder* const recorder = this->recorder();
-  if (recorder == nullptr) return;
+  if (plans::CallRecorder* const recorder = asked_for()) recorder->dropped(name);
+  if (!recorder_) return;
   try {
-    recorder->dropped(name);
+    recorder_->dropped(name);
   } catch (const std::bad_alloc&) {
-    if (entered_ == nullptr) recorder_.reset();
+    recorder_.reset();
   }
 }
 

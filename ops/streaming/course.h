@@ -11,6 +11,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace cairn::ops::streaming {
 
@@ -23,8 +25,11 @@ public:
   void begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_leaves, const plans::Memory& memory);
   // A call that the program asked for, which outlives its stay here; null: what follows belongs to no call.
   void enter(Call* call, const plans::Memory& memory);
+  // Whether anybody wants to know of launches, and how long they take.
+  bool is_noted() const { return is_recorded() || follower_ != nullptr; }
+  bool is_recorded() const { return recorder_.has_value() || asked_for() != nullptr; }
   // The next launch. True: what is known of next uses has changed.
-  bool launch(plans::Picoseconds duration, std::span<const plans::Access> accesses);
+  bool launch(plans::Picoseconds duration, std::span<plans::Access> accesses);
   void made(plans::Name name, std::int64_t bytes);
   // Where there is no memory to note it, the call is not recorded further.
   void dropped(plans::Name name) noexcept;
@@ -46,12 +51,14 @@ private:
   };
   void finish(std::uint64_t next);
   void follow(Known& known, plans::Ending ending, const plans::Memory& memory);
-  // Where what happens is noted, or null.
-  plans::Recorder* recorder();
+  // Where what happens in a call that the program asked for is noted, or null.
+  plans::CallRecorder* asked_for() const { return entered_ != nullptr && entered_->recorder ? &*entered_->recorder : nullptr; }
+  plans::Follower::Step follow(std::span<const plans::Access> accesses);
 
   Counts& counts_;
   std::map<std::uint64_t, Known> known_; // by code
   Call* entered_ = nullptr;
+  std::vector<plans::Access> split_; // a launch as the plan of such a call has it
   Known asked_for_; // the plan that was entered last
   std::uint64_t code_ = 0;
   bool begun_ = false;

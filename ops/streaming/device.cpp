@@ -4,7 +4,6 @@
 #include "ops/ordering.h"
 #include "ops/streaming/residency.h"
 
-#include <algorithm>
 #include <vector>
 
 namespace cairn::ops::streaming {
@@ -25,17 +24,10 @@ public:
   const Counts& counts() const override { return residency_.counts(); }
 
   void launch(StreamKind stream, const Launch& launch) override {
-    const auto is_ours = [](const Block* block) { return Residency::is_name(block->data); };
-    accesses_.clear();
-    for (const Block* const block : launch.reads)
-      if (is_ours(block)) note(*block, plans::Use::read);
-    for (const Block* const block : launch.writes)
-      if (is_ours(block)) note(*block, is_written_whole(*block, launch) ? plans::Use::write_whole : plans::Use::write_part);
-    residency_.begin_launch(accesses_, launch.cost);
-    queue(stream, launch, is_ours);
-    for (Block* const block : launch.writes)
-      if (is_ours(block)) residency_.written_on_device(streamed(*block));
-    residency_.end_launch(accesses_);
+    collect(launch);
+    residency_.begin_launch(operands_, launch.cost);
+    queue(stream, launch);
+    residency_.end_launch(operands_, launch.writes);
   }
 
   void begin_call(std::uint64_t code, std::span<Storage* const> leaves) override {
@@ -51,7 +43,7 @@ public:
     call_ = call;
     residency_.enter(call_.get());
   }
-  std::uint64_t number_of(const Block& block) const override { return streamed(block).number; }
+  std::uint64_t number_of(Block& block) override { return residency_.number_of(streamed(block)); }
 
   void copy_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) override {
     if (bytes != 0) residency_.copy_in(streamed(to), offset, from, bytes);
@@ -66,36 +58,42 @@ public:
   std::int64_t make_way(std::int64_t bytes) override { return residency_.free_on_host(bytes); }
 
 private:
-  void note(const Block& block, plans::Use use) {
-    const StreamedBlock& known = streamed(block);
-    accesses_.push_back({Residency::name_of(known), static_cast<std::uint64_t>(known.bytes), use});
+  static bool is_ours(const Block& block) { return Residency::is_name(block.data); }
+
+  // What is ours of what the launch uses.
+  void collect(const Launch& launch) {
+    ++launches_;
+    operands_.clear();
+    for (Block* const block : launch.reads)
+      if (is_ours(*block)) add(streamed(*block), plans::Use::read);
+    for (Block* const block : launch.writes)
+      if (is_ours(*block)) add(streamed(*block), is_written_whole(*block, launch) ? plans::Use::write_whole : plans::Use::write_part);
   }
-  // Brings what is used, and gives the launch to the wrapped device with the addresses there.
-  template <class IsOurs> void queue(StreamKind stream, const Launch& launch, IsOurs&& is_ours) {
-    Residency::Pins pins(residency_);
-    for (const auto& blocks : {launch.reads, launch.writes})
-      for (Block* const block : blocks)
-        if (is_ours(block)) pins.keep(streamed(*block));
-    std::vector<Block*> reads, writes;
-    reads.reserve(launch.reads.size());
-    writes.reserve(launch.writes.size());
-    for (Block* const block : launch.reads) reads.push_back(is_ours(block) ? &pins.bring(streamed(*block)) : block);
-    for (Block* const block : launch.writes) {
-      const bool also_read = std::find(launch.reads.begin(), launch.reads.end(), block) != launch.reads.end();
-      if (!is_ours(block))
-        writes.push_back(block);
-      else if (also_read)
-        writes.push_back(streamed(*block).on_device);
-      else
-        writes.push_back(is_written_whole(*block, launch) ? &pins.make(streamed(*block)) : &pins.bring(streamed(*block)));
+  void add(StreamedBlock& block, plans::Use use) {
+    if (block.launch != launches_) {
+      block.launch = launches_;
+      block.operand = operands_.size();
+      operands_.push_back({&block, use});
+      return;
     }
-    const auto translated = [&](std::span<const View> views) {
-      std::vector<View> out(views.begin(), views.end());
-      for (View& view : out)
-        if (Residency::is_name(view.data)) translate(view, launch);
-      return out;
-    };
-    const std::vector<View> inputs = translated(launch.call.inputs), outputs = translated(launch.call.outputs);
+    Operand& before = operands_[block.operand];
+    if (before.use == use && use != plans::Use::write_whole) residency_.note_hit();
+    before.use = plans::both(before.use, use);
+  }
+
+  // Brings what is used, and gives the launch to the wrapped device with the addresses there.
+  void queue(StreamKind stream, const Launch& launch) {
+    const Residency::Pins pins(residency_, operands_);
+    blocks_.clear();
+    for (Block* const block : launch.reads) blocks_.push_back(is_ours(*block) ? streamed(*block).on_device : block);
+    for (Block* const block : launch.writes) blocks_.push_back(is_ours(*block) ? streamed(*block).on_device : block);
+    views_.clear();
+    translate(launch.call.inputs, launch.reads, launch.writes);
+    translate(launch.call.outputs, launch.writes, launch.reads);
+    const std::span<Block* const> blocks = blocks_;
+    const std::span<const View> views = views_;
+    const auto inputs = views.first(launch.call.inputs.size()), outputs = views.subspan(inputs.size());
+    const auto reads = blocks.first(launch.reads.size()), writes = blocks.subspan(reads.size());
     wrapped_.launch(stream, Launch{launch.op, {inputs, outputs, launch.call.attributes}, reads, writes, launch.cost});
   }
   Block* take_block(std::int64_t bytes) override { return residency_.take(bytes); }
@@ -105,24 +103,37 @@ private:
 
   // Results lie without gaps, so that one with all bytes of the block has all of it.
   static bool is_written_whole(const Block& block, const Launch& launch) {
-    return std::any_of(launch.call.outputs.begin(), launch.call.outputs.end(), [&](const View& view) {
-      return view.data == block.data && view.elements() * bytes_of(view.dtype) == block.bytes;
-    });
+    for (const View& view : launch.call.outputs)
+      if (view.data == block.data && view.elements() * bytes_of(view.dtype) == block.bytes) return true;
+    return false;
   }
-  static void translate(View& view, const Launch& launch) {
-    const auto at = reinterpret_cast<std::uintptr_t>(view.data);
-    for (const auto& blocks : {launch.reads, launch.writes})
-      for (Block* const block : blocks) {
-        const auto begin = reinterpret_cast<std::uintptr_t>(block->data);
-        if (at < begin || at > begin + static_cast<std::uintptr_t>(block->bytes)) continue;
-        view.data = static_cast<char*>(streamed(*block).on_device->data) + (at - begin);
-        return;
-      }
+  // The same with the addresses on the device; `likely` are the blocks where they are looked for first.
+  void translate(std::span<const View> views, std::span<Block* const> likely, std::span<Block* const> others) {
+    for (const View& view : views) {
+      views_.push_back(view);
+      if (!Residency::is_name(view.data)) continue;
+      void*& data = views_.back().data;
+      if (!translate(data, likely)) translate(data, others);
+    }
+  }
+  static bool translate(void*& data, std::span<Block* const> blocks) {
+    const auto at = reinterpret_cast<std::uintptr_t>(data);
+    for (Block* const block : blocks) {
+      const auto begin = reinterpret_cast<std::uintptr_t>(block->data);
+      if (at < begin || at > begin + static_cast<std::uintptr_t>(block->bytes)) continue;
+      data = static_cast<char*>(streamed(*block).on_device->data) + (at - begin);
+      return true;
+    }
+    return false;
   }
 
   Device& wrapped_;
   Residency residency_;
-  std::vector<plans::Access> accesses_; // of the launch that is being put together
+  // Of the launch that is being put together: kept, so that what they hold is not allocated for each.
+  std::vector<Operand> operands_;
+  std::uint64_t launches_ = 0;
+  std::vector<Block*> blocks_;
+  std::vector<View> views_;
   std::shared_ptr<Call> call_;
 };
 

@@ -47,7 +47,7 @@ public:
   // none. In a call begin_call() does nothing. Whoever goes on with a call may enter it again; that of the last time costs nothing.
   virtual void enter(const std::shared_ptr<Call>& call) = 0;
   // By what a call knows a block of this device; no other block will have it.
-  virtual std::uint64_t number_of(const Block& block) const = 0;
+  virtual std::uint64_t number_of(Block& block) = 0;
 };
 
 // Wraps a device that can be wrapped, which outlives it.

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace cairn::ops::streaming {
 
-Residency::Residency(Ledger& ledger, Device& wrapped)
-    : ledger_(ledger), wrapped_(wrapped), backing_(*wrapped.backing()), residents_(std::make_unique<plans::Residents>(nullptr)) {
+Residency::Residency(Ledger& ledger, Device& wrapped) : ledger_(ledger), wrapped_(wrapped), backing_(*wrapped.backing()) {
   backing_.set_evictor(this);
 }
 
@@ -30,14 +30,6 @@ private:
   StreamedBlock& block_;
 };
 
-// What has left is no resident any more, whatever memory there is; that it will be missed may remain unknown.
-template <class F> void forget(F&& f) noexcept {
-  try {
-    f();
-  } catch (const std::bad_alloc&) {
-  }
-}
-
 } // namespace
 
 SpillFile* Residency::disk() {
@@ -50,37 +42,31 @@ SpillFile* Residency::disk() {
 StreamedBlock* Residency::take(std::int64_t bytes) {
   auto block = std::make_unique<StreamedBlock>();
   block->bytes = bytes;
+  block->Resident::bytes = static_cast<std::uint64_t>(bytes);
   block->number = next_number_++;
-  course_.made(name_of(*block), bytes);
-  by_name_.emplace(name_of(*block), block.get());
+  block->name = plans::born_name(block->number);
+  course_.made(block->name, bytes);
   block->data = reinterpret_cast<void*>(next_name_);
   next_name_ += static_cast<std::uintptr_t>((bytes + 2 * kAlignment - 1) / kAlignment * kAlignment);
   return block.release();
 }
 
 StreamedBlock* Residency::take_over(Block* on_device) {
-  Order one(1);
   StreamedBlock* const block = take(on_device->bytes);
-  try {
-    residents_->put(name_of(*block), static_cast<std::uint64_t>(block->bytes), true);
-  } catch (...) {
-    give_back(block);
-    throw;
-  }
-  one.front() = block;
   block->on_device = on_device;
   block->device_is_current = true;
-  block->at_device = one.begin();
-  on_device_.splice(on_device_.end(), one);
+  residents_.put(*block, true);
   return block;
 }
 
 void Residency::give_back(StreamedBlock* block) noexcept {
-  const plans::Name name = name_of(*block);
-  forget([&] { residents_->dropped(name); });
-  course_.dropped(name);
-  by_name_.erase(name);
-  if (block->leaf != kNoLeaf) leaves_[block->leaf] = nullptr;
+  residents_.dropped(*block);
+  course_.dropped(block->name);
+  if (block->numbered) numbered_.erase(block->number);
+  if (!plans::is_born(block->name))
+    leaves_[block->name] = nullptr;
+  else if (absent_.size() != 0)
+    absent_.erase(block->name);
   drop_on_device(*block);
   drop_on_host(*block);
   if (block->on_disk != nullptr) disk_->forget(std::move(block->on_disk));
@@ -91,8 +77,13 @@ void Residency::drop_on_device(StreamedBlock& block) noexcept {
   if (block.on_device == nullptr) return;
   backing_.give_back_on_device(std::exchange(block.on_device, nullptr));
   block.device_is_current = false;
-  on_device_.erase(block.at_device);
-  forget([&] { residents_->remove(name_of(block)); });
+  if (!block.here) return; // it goes
+  residents_.remove(block);
+  if (course_.follower() == nullptr || !plans::is_born(block.name)) return;
+  try {
+    absent_.insert_or_assign(block.name, &block);
+  } catch (const std::bad_alloc&) { // then it comes when it is asked for
+  }
 }
 
 void Residency::drop_on_host(StreamedBlock& block) noexcept {
@@ -104,36 +95,23 @@ void Residency::drop_on_host(StreamedBlock& block) noexcept {
 
 // --- a launch
 
-Residency::Pins::~Pins() {
-  for (StreamedBlock* const block : pinned_) {
-    --block->pins;
-    residency_.residents_->unpin(name_of(*block));
+Residency::Pins::Pins(Residency& residency, std::span<const Operand> operands) : operands_(operands) {
+  for (const Operand& operand : operands) operand.block->pins = operand.block->on_device != nullptr ? 1 : 0;
+  try {
+    for (const auto& [block, use] : operands) {
+      if (use == plans::Use::write_whole) {
+        if (block->on_device == nullptr) residency.take_on_device(*block);
+      } else if (block->device_is_current) {
+        ++residency.counts_.hits;
+      } else {
+        residency.bring_to_device(*block);
+      }
+      block->pins = 1;
+    }
+  } catch (...) {
+    for (const Operand& operand : operands) operand.block->pins = 0;
+    throw;
   }
-}
-
-Block& Residency::Pins::pin(StreamedBlock& block) {
-  pinned_.reserve(pinned_.size() + 1);
-  residency_.make_known(block);
-  residency_.residents_->pin(name_of(block));
-  pinned_.push_back(&block);
-  ++block.pins;
-  Order& order = residency_.on_device_;
-  order.splice(order.end(), order, block.at_device);
-  return *block.on_device;
-}
-
-void Residency::Pins::keep(StreamedBlock& block) {
-  if (block.on_device != nullptr) pin(block);
-}
-
-Block& Residency::Pins::bring(StreamedBlock& block) {
-  residency_.bring_to_device(block);
-  return pin(block);
-}
-
-Block& Residency::Pins::make(StreamedBlock& block) {
-  if (block.on_device == nullptr) residency_.take_on_device(block);
-  return pin(block);
 }
 
 void Residency::bring_to_device(StreamedBlock& block) {
@@ -151,85 +129,99 @@ void Residency::bring_to_device(StreamedBlock& block) {
   counts_.bytes_in += block.bytes;
 }
 
-void Residency::written_on_device(StreamedBlock& block) noexcept {
-  block.device_is_current = true;
+void Residency::drop_below(StreamedBlock& block) noexcept {
   drop_on_host(block);
   if (block.on_disk != nullptr) disk_->forget(std::move(block.on_disk));
 }
 
-void Residency::begin_launch(std::span<const plans::Access> accesses, const Cost& cost) {
-  if (course_.launch(backing_.modelled(cost), accesses)) residents_->replan();
+void Residency::begin_launch(std::span<const Operand> operands, const Cost& cost) {
+  if (!course_.is_noted()) return;
+  accesses_.resize(operands.size());
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    accesses_[i] = {operands[i].block->name, operands[i].block->Resident::bytes, operands[i].use};
+  if (course_.launch(course_.is_recorded() ? backing_.modelled(cost) : 0, accesses_)) residents_.replan();
 }
 
 // The launch has been queued, so nothing may fail here: what is not noted now will be when it is used again.
-void Residency::end_launch(std::span<const plans::Access> accesses) noexcept {
+void Residency::end_launch(std::span<const Operand> operands, std::span<Block* const> writes) noexcept {
+  for (const auto& [block, use] : operands)
+    if (plans::writes(use)) written_on_device(*block);
   try {
     const plans::Picoseconds end = backing_.timeline().execute;
-    for (const plans::Access& access : accesses) {
-      StreamedBlock& block = *by_name_.at(access.name);
-      residents_->put(access.name, access.bytes, !block.has_copy_below(), end);
-      if (!plans::writes(access.use) || !residents_->must_out(access.name)) continue;
-      write_back(block); // it will have to be, and now there is time
-      ++counts_.write_backs;
-      residents_->cleaned(access.name, backing_.timeline().copy_out);
-    }
-    residents_->tick();
-    prefetch();
+    for (const Operand& operand : operands) residents_.put(*operand.block, !operand.block->has_copy_below(), end);
+    if (residents_.foresees()) write_back_ahead(writes);
+    residents_.tick();
+    if (!residents_.missing().empty()) prefetch();
   } catch (...) { // cancelled, or a disk that fails, or no memory: whoever needs what did not come meets that again
   }
 }
 
-void Residency::make_known(const StreamedBlock& block) {
-  if (residents_->find(name_of(block)) == nullptr)
-    residents_->put(name_of(block), static_cast<std::uint64_t>(block.bytes), block.device_is_current && !block.has_copy_below());
+// What will have to be written back, now that there is time.
+void Residency::write_back_ahead(std::span<Block* const> writes) {
+  for (Block* const written : writes) {
+    if (!is_name(written->data) || !residents_.must_out(streamed(*written))) continue;
+    StreamedBlock& block = streamed(*written);
+    write_back(block);
+    ++counts_.write_backs;
+    residents_.cleaned(block, backing_.timeline().copy_out);
+  }
 }
 
 // What a plan says will be needed, while there is time and room for it. Nothing depends on it, so it stops where something is in
 // the way.
 void Residency::prefetch() {
+  if (course_.follower() == nullptr) return;
   const std::int64_t budget = backing_.device_budget();
-  if (course_.follower() == nullptr || budget == 0) return;
   const plans::Link link = backing_.link();
-  const plans::Prefetcher prefetcher(*course_.follower(), *residents_, link, static_cast<std::uint64_t>(budget));
+  const plans::Prefetcher prefetcher(*course_.follower(), residents_, link, static_cast<std::uint64_t>(budget));
   while (const auto fetch = prefetcher.next(
              static_cast<std::uint64_t>(std::max<std::int64_t>(0, budget - backing_.device_in_use())), backing_.timeline())) {
-    const auto found = by_name_.find(fetch->name);
-    if (found == by_name_.end() || !found->second->has_copy_below()) return; // the plan knows more than there is
-    StreamedBlock& block = *found->second;
-    for (const plans::Name name : fetch->evicted) evict(*by_name_.at(name));
+    StreamedBlock* const found = find(fetch->name);
+    if (found == nullptr || !found->has_copy_below()) return; // the plan knows more than there is
+    StreamedBlock& block = *found;
+    for (plans::Resident* const leaving : fetch->evicted) evict(streamed(*leaving));
     bring_to_device(block);
     --counts_.misses; // nobody has asked for it
     ++counts_.prefetches;
-    residents_->put(fetch->name, fetch->bytes, false, backing_.timeline().copy_in);
+    residents_.put(block, false, backing_.timeline().copy_in);
   }
 }
 
+StreamedBlock* Residency::find(plans::Name name) {
+  if (!plans::is_born(name)) return name < leaves_.size() ? leaves_[name] : nullptr;
+  StreamedBlock* const* const found = absent_.find(name);
+  return found == nullptr ? nullptr : *found;
+}
+
+namespace {
+
+void note(plans::Resident& one) { one.dirty = streamed(one).device_is_current && !streamed(one).has_copy_below(); }
+
+} // namespace
+
 std::vector<std::uint64_t> Residency::name_leaves(std::span<StreamedBlock* const> leaves) {
-  residents_ = std::make_unique<plans::Residents>(nullptr); // the follower that the last one looks at goes
-  const auto rename = [&](StreamedBlock& block, std::uint64_t leaf) {
-    auto node = by_name_.extract(name_of(block));
-    block.leaf = leaf;
-    node.key() = name_of(block);
-    by_name_.insert(std::move(node));
-  };
+  residents_.begin(nullptr, nullptr, note); // the follower that it looks at goes
+  absent_.clear();
   for (StreamedBlock* const block : leaves_)
-    if (block != nullptr) rename(*block, kNoLeaf);
+    if (block != nullptr) block->name = plans::born_name(block->number);
   leaves_.clear();
   leaves_.reserve(leaves.size());
   std::vector<std::uint64_t> bytes;
   for (StreamedBlock* const block : leaves) {
-    if (block != nullptr && block->leaf != kNoLeaf) continue; // one storage, several leaves
+    if (block != nullptr && !plans::is_born(block->name)) continue; // one storage, several leaves
     bytes.push_back(block != nullptr ? static_cast<std::uint64_t>(block->bytes) : 0);
-    if (block != nullptr) rename(*block, leaves_.size());
+    if (block != nullptr) block->name = plans::leaf_name(leaves_.size());
     leaves_.push_back(block);
   }
   return bytes;
 }
 
 void Residency::look_ahead() {
-  residents_ = std::make_unique<plans::Residents>(course_.follower(), course_.foresight());
-  for (const StreamedBlock* const block : on_device_) make_known(*block);
-  prefetch();
+  residents_.begin(course_.follower(), course_.foresight(), note);
+  try {
+    prefetch();
+  } catch (...) { // as behind a launch
+  }
 }
 
 void Residency::begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves) {
@@ -238,20 +230,22 @@ void Residency::begin_call(std::uint64_t code, std::span<StreamedBlock* const> l
   look_ahead();
 }
 
-// A leaf that was dropped keeps its place.
 void Residency::enter(Call* call) {
   std::vector<StreamedBlock*> leaves;
-  if (call != nullptr) {
-    std::unordered_map<std::uint64_t, StreamedBlock*> by_number;
-    for (const auto& [name, block] : by_name_) by_number.emplace(block->number, block);
+  if (call != nullptr)
     for (const std::uint64_t number : call->leaves) {
-      const auto found = by_number.find(number);
-      leaves.push_back(found != by_number.end() ? found->second : nullptr);
+      const auto found = numbered_.find(number);
+      leaves.push_back(found != numbered_.end() ? found->second : nullptr);
     }
-  }
   name_leaves(leaves);
   course_.enter(call, memory());
   look_ahead();
+}
+
+std::uint64_t Residency::number_of(StreamedBlock& block) {
+  numbered_.emplace(block.number, &block);
+  block.numbered = true;
+  return block.number;
 }
 
 plans::Memory Residency::memory() const { return {static_cast<std::uint64_t>(backing_.device_budget()), backing_.link()}; }
@@ -259,20 +253,17 @@ plans::Memory Residency::memory() const { return {static_cast<std::uint64_t>(bac
 // --- memory
 
 void Residency::take_on_device(StreamedBlock& block) {
-  Order one{&block};
   // Where no stretch that is free is long enough, more must go than is wanted.
   Block* there = make_room(block.bytes) ? backing_.take_on_device(block.bytes) : nullptr;
   while (there == nullptr) {
-    const std::vector<plans::Name> leaving = residents_->choose({.bytes = 1});
+    const std::vector<plans::Resident*> leaving = residents_.choose({.bytes = 1});
     if (leaving.empty()) break;
-    evict(*by_name_.at(leaving.front()));
+    evict(streamed(*leaving.front()));
     there = backing_.take_on_device(block.bytes);
   }
   if (there == nullptr) refuse_on_device(block.bytes);
   block.on_device = there;
-  block.at_device = one.begin();
-  on_device_.splice(on_device_.end(), one);
-  make_known(block);
+  residents_.put(block, false);
 }
 
 bool Residency::make_room(std::int64_t bytes) {
@@ -280,13 +271,9 @@ bool Residency::make_room(std::int64_t bytes) {
   for (;;) {
     const std::int64_t wanted = bytes - (budget - backing_.device_in_use());
     if (budget == 0 || wanted <= 0) return true;
-    std::vector<plans::Name> leaving = residents_->choose({.bytes = static_cast<std::uint64_t>(wanted)});
-    if (leaving.empty()) { // perhaps for want of memory to note some of them
-      for (const StreamedBlock* const block : on_device_) make_known(*block);
-      leaving = residents_->choose({.bytes = static_cast<std::uint64_t>(wanted)});
-    }
+    const std::vector<plans::Resident*> leaving = residents_.choose({.bytes = static_cast<std::uint64_t>(wanted)});
     if (leaving.empty()) return false;
-    for (const plans::Name name : leaving) evict(*by_name_.at(name));
+    for (plans::Resident* const one : leaving) evict(streamed(*one));
   }
 }
 
@@ -389,8 +376,8 @@ void Residency::uncharge_if_away(StreamedBlock& block) noexcept {
 
 void Residency::refuse_on_device(std::int64_t bytes) {
   std::int64_t pinned = 0;
-  for (const StreamedBlock* const block : on_device_)
-    if (block->pins != 0) pinned += block->bytes;
+  for (plans::Resident* one = residents_.first(); one != nullptr; one = one->behind)
+    if (one->pins != 0) pinned += streamed(*one).bytes;
   throw DeviceMemoryExceeded(fmt::format(
       "streaming: {} has no room for {} bytes: {} of its {} bytes are in use, {} of them by what streams and is needed "
       "at the same time",

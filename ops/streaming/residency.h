@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 namespace cairn::ops::streaming {
@@ -35,39 +34,39 @@ public:
   StreamedBlock* take_over(Block* on_device);
   void give_back(StreamedBlock* block) noexcept;
 
-  // Blocks that one launch uses stay on the device until it has been queued.
+  // Blocks that one launch uses stay on the device until it has been queued; first of all those that are there, so that none of
+  // them gives way to another. One launch is put together at a time, and nothing else pins what it uses meanwhile.
   class Pins {
   public:
-    explicit Pins(Residency& residency) : residency_(residency) {}
-    ~Pins();
+    // Brings them. DeviceMemoryExceeded, Cancelled, SpillError.
+    Pins(Residency& residency, std::span<const Operand> operands);
+    ~Pins() {
+      for (const Operand& operand : operands_) operand.block->pins = 0;
+    }
     Pins(const Pins&) = delete;
     Pins& operator=(const Pins&) = delete;
-    // First of all blocks that the launch uses, so that none of them gives way to another.
-    void keep(StreamedBlock& block);
-    // With its elements. DeviceMemoryExceeded, Cancelled, SpillError.
-    Block& bring(StreamedBlock& block);
-    // To be overwritten as a whole.
-    Block& make(StreamedBlock& block);
 
   private:
-    Block& pin(StreamedBlock& block);
-    Residency& residency_;
-    std::vector<StreamedBlock*> pinned_;
+    std::span<const Operand> operands_;
   };
 
   // The copy on the device has new elements: all others are stale.
-  void written_on_device(StreamedBlock& block) noexcept;
+  void written_on_device(StreamedBlock& block) noexcept {
+    block.device_is_current = true;
+    if (block.has_copy_below()) drop_below(block);
+  }
   void copy_in(StreamedBlock& to, std::int64_t offset, const void* from, std::int64_t bytes);
   void copy_out(StreamedBlock& from, std::int64_t offset, void* to, std::int64_t bytes);
 
-  // Around a launch: what it uses, before anything is brought; and that it has been queued.
-  void begin_launch(std::span<const plans::Access> accesses, const Cost& cost);
-  void end_launch(std::span<const plans::Access> accesses) noexcept;
+  // Around a launch: what it uses, before anything is brought; and that it has been queued, with what it writes in order.
+  void begin_launch(std::span<const Operand> operands, const Cost& cost);
+  void end_launch(std::span<const Operand> operands, std::span<Block* const> writes) noexcept;
+  // An operand that is named once more than it is brought.
+  void note_hit() { ++counts_.hits; }
   void begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves);
   void enter(Call* call); // null: what follows belongs to none. It is not gone before another one is entered
-  static plans::Name name_of(const StreamedBlock& block) {
-    return block.leaf != kNoLeaf ? plans::leaf_name(block.leaf) : plans::born_name(block.number);
-  }
+  // By what a call knows a block.
+  std::uint64_t number_of(StreamedBlock& block);
 
   bool make_room(std::int64_t bytes) override;
   // The machine's account is full: what has a copy on the host goes to the disk. The bytes that are no longer charged.
@@ -86,14 +85,15 @@ private:
   void read_from_disk(StreamedBlock& block);
   void drop_on_device(StreamedBlock& block) noexcept;
   void drop_on_host(StreamedBlock& block) noexcept;
+  void drop_below(StreamedBlock& block) noexcept;
   void evict(StreamedBlock& block);
-  // To what decides who leaves; a block on the device that it does not know stays.
-  void make_known(const StreamedBlock& block);
+  void write_back_ahead(std::span<Block* const> writes);
   void prefetch();
-  // The blocks of the device are known by other names from here on: leaves by their places.
-  std::vector<std::uint64_t> name_leaves(std::span<StreamedBlock* const> leaves); // their bytes
+  // The blocks of the device are known by other names from here on: leaves by their places. Null: one that is no more. Their bytes.
+  std::vector<std::uint64_t> name_leaves(std::span<StreamedBlock* const> leaves);
   plans::Memory memory() const;
   void look_ahead(); // along the plan that has begun, or none
+  StreamedBlock* find(plans::Name name);
   bool evict_one_from_host();
   void write_to_disk(StreamedBlock& block);
   void uncharge_if_away(StreamedBlock& block) noexcept;
@@ -105,10 +105,12 @@ private:
   Device& wrapped_;
   Backing& backing_;
   std::unique_ptr<SpillFile> disk_;
-  Order on_device_, on_host_; // those that have a copy there
-  std::unordered_map<plans::Name, StreamedBlock*> by_name_;
-  std::vector<StreamedBlock*> leaves_;          // of the call that is going on; null where one is no more
-  std::unique_ptr<plans::Residents> residents_; // those of on_device_; it looks at the course's follower
+  Order on_host_;
+  std::vector<StreamedBlock*> leaves_;    // of the call that is going on; null where one is no more
+  plans::NameMap<StreamedBlock*> absent_; // what is no leaf and has left the device in it, while a plan is followed that may ask for it
+  std::unordered_map<std::uint64_t, StreamedBlock*> numbered_; // whose numbers were asked for
+  std::vector<plans::Access> accesses_;   // of the launch that begins
+  plans::Residents residents_;            // what has a copy on the device; it looks at the course's follower
   std::uint64_t next_number_ = 0;
   std::uintptr_t next_name_ = kFirstName;
   Counts counts_;

@@ -4,6 +4,13 @@
 #include "ops/plans/prefetcher.h"
 #include "ops/plans/residents.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <utility>
 #include <vector>
 
 using namespace cairn::ops::plans;
@@ -21,77 +28,102 @@ AccessPlan in_order(std::size_t launches, std::uint64_t bytes, std::size_t writt
   return finished(recorder);
 }
 
+Names names_of(const std::vector<Resident*>& residents) {
+  Names names;
+  for (const Resident* const one : residents) names.push_back(one->name);
+  return names;
+}
+
+// A memory with blocks that are known by their names.
+struct Room {
+  explicit Room(const Follower* follower, const Foresight* foresight = nullptr) : residents(follower, foresight) {}
+  Resident& at(Name name) {
+    auto& block = blocks[name];
+    if (block == nullptr) block = std::make_unique<Resident>();
+    block->name = name;
+    return *block;
+  }
+  void put(Name name, std::uint64_t bytes, bool dirty, Picoseconds free_at = 0) {
+    if (!at(name).here) at(name).bytes = bytes;
+    residents.put(at(name), dirty, free_at);
+  }
+  Names choose(const Residents::Want& want) const { return names_of(residents.choose(want)); }
+
+  Residents residents;
+  std::map<Name, std::unique_ptr<Resident>> blocks;
+};
+
 } // namespace
 
 TEST_CASE("along a plan who is needed last leaves first") {
   const AccessPlan plan = in_order(20, 10);
   Follower follower(plan);
   follower.launch({});
-  Residents residents(&follower);
-  for (const std::uint64_t leaf : {5, 12, 3, 17, 9}) residents.put(leaf_name(leaf), 10, false);
-  CHECK(residents.bytes() == 50);
-  CHECK(residents.missing().size() == 14);
-  CHECK(residents.missing().begin()->first == 1);
-  CHECK(residents.choose({.bytes = 10}) == Names{leaf_name(17)});
-  CHECK(residents.choose({.bytes = 15}) == Names{leaf_name(17), leaf_name(12)});
-  residents.pin(leaf_name(17));
-  CHECK(residents.choose({.bytes = 10}) == Names{leaf_name(12)});
-  CHECK(residents.choose({.bytes = 41}).empty());
-  residents.unpin(leaf_name(17));
+  Room room(&follower);
+  for (const std::uint64_t leaf : {5, 12, 3, 17, 9}) room.put(leaf_name(leaf), 10, false);
+  CHECK(room.residents.bytes() == 50);
+  CHECK(room.residents.missing().size() == 14);
+  CHECK(room.residents.missing().begin()->first == 1);
+  CHECK(room.choose({.bytes = 10}) == Names{leaf_name(17)});
+  CHECK(room.choose({.bytes = 15}) == Names{leaf_name(17), leaf_name(12)});
+  ++room.at(leaf_name(17)).pins;
+  CHECK(room.choose({.bytes = 10}) == Names{leaf_name(12)});
+  CHECK(room.choose({.bytes = 41}).empty());
+  --room.at(leaf_name(17)).pins;
   // Who is needed before what it would make room for stays.
-  CHECK(residents.choose({.bytes = 20, .needed_at = 12}).empty());
-  CHECK(residents.choose({.bytes = 10, .needed_at = 12}) == Names{leaf_name(17)});
-  residents.remove(leaf_name(17));
-  CHECK(residents.missing().size() == 15);
-  CHECK(residents.choose({.bytes = 10}) == Names{leaf_name(12)});
-  residents.dropped(leaf_name(12));
-  CHECK(residents.missing().size() == 15);
-  CHECK(residents.bytes() == 30);
+  CHECK(room.choose({.bytes = 20, .needed_at = 12}).empty());
+  CHECK(room.choose({.bytes = 10, .needed_at = 12}) == Names{leaf_name(17)});
+  room.residents.remove(room.at(leaf_name(17)));
+  CHECK(room.residents.missing().size() == 15);
+  CHECK(room.choose({.bytes = 10}) == Names{leaf_name(12)});
+  room.residents.dropped(room.at(leaf_name(12)));
+  CHECK(room.residents.missing().size() == 15);
+  CHECK(room.residents.bytes() == 30);
 }
 
 TEST_CASE("what must be written back and fetched again stays twice as long") {
   const AccessPlan plan = in_order(40, 10, 30);
   Follower follower(plan);
   follower.launch({});
-  Residents residents(&follower);
-  residents.put(leaf_name(20), 10, true);
-  residents.put(leaf_name(9), 10, false);
-  residents.put(leaf_name(11), 10, false);
-  CHECK(residents.choose({.bytes = 20}) == Names{leaf_name(11), leaf_name(20)});
-  residents.cleaned(leaf_name(20));
-  CHECK(residents.choose({.bytes = 20}) == Names{leaf_name(20), leaf_name(11)});
+  Room room(&follower);
+  room.put(leaf_name(20), 10, true);
+  room.put(leaf_name(9), 10, false);
+  room.put(leaf_name(11), 10, false);
+  CHECK(room.choose({.bytes = 20}) == Names{leaf_name(11), leaf_name(20)});
+  room.residents.cleaned(room.at(leaf_name(20)));
+  CHECK(room.choose({.bytes = 20}) == Names{leaf_name(20), leaf_name(11)});
   // What will be overwritten costs nothing, and what the plan does not know is not needed.
-  residents.put(leaf_name(30), 10, false);
-  residents.put(leaf_name(77), 10, false);
-  CHECK(residents.choose({.bytes = 30}) == Names{leaf_name(77), leaf_name(30), leaf_name(20)});
+  room.put(leaf_name(30), 10, false);
+  room.put(leaf_name(77), 10, false);
+  CHECK(room.choose({.bytes = 30}) == Names{leaf_name(77), leaf_name(30), leaf_name(20)});
 }
 
 TEST_CASE("what the others make superfluous stays") {
   const AccessPlan plan = in_order(20, 10);
   Follower follower(plan);
   follower.launch({});
-  Residents residents(&follower);
-  residents.put(leaf_name(18), 1, false);
-  residents.put(leaf_name(15), 100, false);
-  residents.put(leaf_name(12), 100, false);
-  CHECK(residents.choose({.bytes = 90}) == Names{leaf_name(15)});
-  CHECK(residents.choose({.bytes = 101}) == Names{leaf_name(18), leaf_name(15)});
+  Room room(&follower);
+  room.put(leaf_name(18), 1, false);
+  room.put(leaf_name(15), 100, false);
+  room.put(leaf_name(12), 100, false);
+  CHECK(room.choose({.bytes = 90}) == Names{leaf_name(15)});
+  CHECK(room.choose({.bytes = 101}) == Names{leaf_name(18), leaf_name(15)});
 }
 
 TEST_CASE("who is in use for long stays if there is somebody else") {
   const AccessPlan plan = in_order(20, 10);
   Follower follower(plan);
   follower.launch({});
-  Residents residents(&follower);
+  Room room(&follower);
   const Link link{.bytes_in = 1'000'000'000, .bytes_out = 1'000'000'000, .latency = 0}; // a nanosecond a byte
-  residents.put(leaf_name(18), 10, false, 500);
-  residents.put(leaf_name(15), 10, true, 100);
-  residents.put(leaf_name(3), 10, false, 100);
-  CHECK(residents.choose({.bytes = 10}) == Names{leaf_name(18)});
-  CHECK(residents.choose({.bytes = 10, .free_by = 499, .link = &link}) == Names{leaf_name(3)});
-  CHECK(residents.choose({.bytes = 10, .free_by = 10'100, .link = &link}) == Names{leaf_name(18)});
-  CHECK(residents.choose({.bytes = 10, .free_by = 50, .link = &link}) == Names{leaf_name(18)});
-  CHECK(residents.choose({.bytes = 20, .free_by = 499, .link = &link}) == Names{leaf_name(3), leaf_name(18)});
+  room.put(leaf_name(18), 10, false, 500);
+  room.put(leaf_name(15), 10, true, 100);
+  room.put(leaf_name(3), 10, false, 100);
+  CHECK(room.choose({.bytes = 10}) == Names{leaf_name(18)});
+  CHECK(room.choose({.bytes = 10, .free_by = 499, .link = &link}) == Names{leaf_name(3)});
+  CHECK(room.choose({.bytes = 10, .free_by = 10'100, .link = &link}) == Names{leaf_name(18)});
+  CHECK(room.choose({.bytes = 10, .free_by = 50, .link = &link}) == Names{leaf_name(18)});
+  CHECK(room.choose({.bytes = 20, .free_by = 499, .link = &link}) == Names{leaf_name(3), leaf_name(18)});
 }
 
 TEST_CASE("without a plan, or off it, the least recently used leaves first, and what has a copy before what has none") {
@@ -99,19 +131,19 @@ TEST_CASE("without a plan, or off it, the least recently used leaves first, and 
   Follower follower(plan);
   follower.launch({});
   for (const bool with_plan : {false, true}) {
-    Residents residents(with_plan ? &follower : nullptr);
+    Room room(with_plan ? &follower : nullptr);
     const std::uint64_t leaves[] = {5, 12, 3, 17};
     for (const std::uint64_t leaf : leaves) {
-      residents.put(leaf_name(leaf), 10, leaf == 5);
-      residents.tick();
+      room.put(leaf_name(leaf), 10, leaf == 5);
+      room.residents.tick();
     }
-    residents.put(leaf_name(12), 10, false);
+    room.put(leaf_name(12), 10, false);
     if (with_plan) {
       CHECK(follower.launch(std::vector{read(leaf_name(99), 1)}) == Follower::Step::diverges);
-      residents.replan();
-      CHECK(residents.missing().empty());
+      room.residents.replan();
+      CHECK(room.residents.missing().empty());
     }
-    CHECK(residents.choose({.bytes = 40}) == Names{leaf_name(3), leaf_name(17), leaf_name(12), leaf_name(5)});
+    CHECK(room.choose({.bytes = 40}) == Names{leaf_name(3), leaf_name(17), leaf_name(12), leaf_name(5)});
   }
 }
 
@@ -119,28 +151,94 @@ TEST_CASE("a block is brought just in time, and only for what is needed later") 
   const AccessPlan plan = in_order(20, 1000); // a launch a nanosecond
   Follower follower(plan);
   follower.launch({});
-  Residents residents(&follower);
+  Room room(&follower);
   const Link link{.bytes_in = 1'000'000'000'000, .bytes_out = 1'000'000'000'000, .latency = 0}; // a copy a nanosecond
-  const Prefetcher prefetcher(follower, residents, link, 4000);
-  for (const std::uint64_t leaf : {1, 2, 4, 9}) residents.put(leaf_name(leaf), 1000, false);
+  const Prefetcher prefetcher(follower, room.residents, link, 4000);
+  for (const std::uint64_t leaf : {1, 2, 4, 9}) room.put(leaf_name(leaf), 1000, false);
   // Launch 0 ends at 1000; launch 3 begins at 3000, and what it needs is not here: there is time until 2000, but not longer.
   Timeline now{.execute = 1000};
   CHECK_FALSE(prefetcher.next(0, now));
   follower.launch(std::vector{read(leaf_name(1), 1000)});
-  residents.put(leaf_name(1), 1000, false);
+  room.put(leaf_name(1), 1000, false);
   now.execute = 2000;
   const auto fetch = prefetcher.next(0, now);
   REQUIRE(fetch);
   CHECK(fetch->name == leaf_name(3));
   CHECK(fetch->needed_at == 3);
-  CHECK(fetch->evicted == Names{leaf_name(1)}); // never used again
+  CHECK(names_of(fetch->evicted) == Names{leaf_name(1)}); // never used again
   CHECK(prefetcher.next(1000, now)->evicted.empty());
   // While the link is busy until after the next launch, to wait costs nothing.
   now.copy_in = 3000;
   CHECK_FALSE(prefetcher.next(0, now));
   now.copy_in = 0;
   // Nobody here is needed later than at 3.
-  for (const std::uint64_t leaf : {1, 4, 9}) residents.remove(leaf_name(leaf));
+  for (const std::uint64_t leaf : {1, 4, 9}) room.residents.remove(room.at(leaf_name(leaf)));
   CHECK_FALSE(prefetcher.next(0, now));
   CHECK(prefetcher.next(1000, now)->name == leaf_name(3));
+}
+
+TEST_CASE("an order that is made when it is asked for is the one that was kept all the time") {
+  // Two memories to which the same is done: one of them is asked who should leave after each step, so that it keeps an order from
+  // the first one on; the other is asked now and then, and forgets its order where it begins anew.
+  std::size_t asked = 0, different_from_nothing = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const AccessPlan run = chance_run(seed, {.launches = 120, .least = 1, .most = 9});
+    const bool is_planned = seed % 4 != 0;
+    Follower follower(run, seed % 2 == 0 ? Ending::once : Ending::again);
+    Foresight foresight{std::vector<bool>(run.parts().uses.size()), 2 + seed % 3};
+    std::mt19937_64 random(seed);
+    for (std::size_t use = 0; use < foresight.copied_out.size(); ++use) foresight.copied_out[use] = random() % 3 == 0;
+    Room kept(is_planned ? &follower : nullptr, &foresight), late(is_planned ? &follower : nullptr, &foresight);
+    const auto both = [&](auto&& what) {
+      for (Room* const room : {&kept, &late}) what(*room);
+    };
+    const Link link{.bytes_in = 1'000'000'000'000, .bytes_out = 1'000'000'000'000, .latency = 3};
+    for (std::size_t at = 0; at < run.size(); ++at) {
+      for (const Change& change : run.changes(at)) {
+        if (change.made) continue;
+        const Name name = run.blocks()[change.block].name;
+        both([&](Room& room) { room.residents.dropped(room.at(name)); });
+        follower.dropped(name);
+      }
+      std::vector<Access> accesses;
+      for (const PlannedUse& use : run.uses(at))
+        accesses.push_back({run.blocks()[use.block].name, run.blocks()[use.block].bytes, use.use});
+      if (random() % 16 == 0) accesses.push_back(read(leaf_name(1000), 1)); // another launch than the plan foretells
+      const Follower::Step step = follower.launch(accesses);
+      if (step == Follower::Step::diverges || step == Follower::Step::returns) both([](Room& room) { room.residents.replan(); });
+      const Picoseconds end = 10 * at;
+      for (const Access& access : accesses) {
+        const bool is_dirty = writes(access.use) || random() % 3 == 0;
+        both([&](Room& room) { room.put(access.name, access.bytes, is_dirty, end); });
+        REQUIRE(kept.residents.must_out(kept.at(access.name)) == late.residents.must_out(late.at(access.name)));
+        if (random() % 5 == 0) both([&](Room& room) { room.residents.cleaned(room.at(access.name), end + 7); });
+        if (random() % 7 == 0) both([&](Room& room) { room.at(access.name).pins ^= 1; });
+      }
+      both([](Room& room) { room.residents.tick(); });
+      REQUIRE(kept.residents.missing() == late.residents.missing());
+      Residents::Want want{.bytes = 1 + random() % 40};
+      if (random() % 2 == 0) want.needed_at = follower.position() + random() % 20;
+      if (random() % 2 == 0) {
+        want.free_by = end + random() % 20;
+        want.link = &link;
+        want.copy_out = end;
+      }
+      const Names leaving = kept.choose(want);
+      if (random() % 3 == 0) {
+        REQUIRE(late.choose(want) == leaving);
+        ++asked;
+        different_from_nothing += leaving.empty() ? 0 : 1;
+        both([&](Room& room) {
+          for (const Name name : leaving) room.residents.remove(room.at(name));
+        });
+      }
+      if (random() % 8 == 0) {
+        const auto as_it_is = [](Resident&) {};
+        both([&](Room& room) { room.residents.begin(is_planned ? &follower : nullptr, &foresight, as_it_is); });
+        kept.choose({.bytes = 1});
+      }
+    }
+  }
+  CHECK(asked > 1000);
+  CHECK(different_from_nothing > 500);
 }

@@ -10,7 +10,7 @@
 namespace cairn::image {
 
 using ops::plans::AccessPlan;
-using ops::plans::Recorder;
+using ops::plans::CallRecorder;
 using runs::CheckpointState;
 using runs::Cotangent;
 using runs::Snapshot;
@@ -267,22 +267,66 @@ Sort sort_of(const RunState& state) {
 
 } // namespace
 
-// The recording so far is kept as the bytes of a plan.
+namespace {
+
+// Numbers that no machine would have written are met by whoever makes a recorder of them.
+void write_recording(ImageWriter& w, const CallRecorder::Parts& parts) {
+  w.number(parts.program >> 32);
+  w.number(parts.program & UINT32_MAX);
+  w.flag(parts.too_long);
+  w.number(parts.blocks.size());
+  for (const CallRecorder::Parts::Block& block : parts.blocks) {
+    w.number(block.bytes);
+    w.number(block.name & ~ops::plans::kBorn);
+    w.flag(ops::plans::is_born(block.name));
+    w.flag(block.made);
+    w.flag(block.named);
+  }
+  w.number(parts.durations.size());
+  for (std::size_t i = 0; i < parts.durations.size(); ++i) {
+    w.number(parts.durations[i]);
+    w.number(parts.first_use[i + 1] - parts.first_use[i]);
+    for (std::uint32_t u = parts.first_use[i]; u < parts.first_use[i + 1]; ++u)
+      w.number(std::uint64_t{parts.uses[u].block} << 2 | static_cast<std::uint64_t>(parts.uses[u].use));
+  }
+}
+
+CallRecorder::Parts read_recording(ImageReader& r) {
+  CallRecorder::Parts parts;
+  parts.program = r.count() << 32;
+  parts.program |= r.count();
+  parts.too_long = r.flag();
+  parts.blocks.resize(r.size(5));
+  for (CallRecorder::Parts::Block& block : parts.blocks) {
+    block.bytes = r.count(AccessPlan::kMostBytes);
+    block.name = r.count();
+    if (r.flag()) block.name = ops::plans::born_name(block.name);
+    block.made = r.flag();
+    block.named = r.flag();
+  }
+  parts.durations.resize(r.size(2));
+  for (ops::plans::Picoseconds& duration : parts.durations) {
+    duration = r.count(AccessPlan::kMostDuration);
+    for (std::uint32_t n = r.size(1); n > 0; --n) {
+      const std::uint64_t use = r.count();
+      parts.uses.push_back({static_cast<std::uint32_t>(std::min<std::uint64_t>(use >> 2, UINT32_MAX)), static_cast<ops::plans::Use>(use & 3)});
+    }
+    parts.first_use.push_back(static_cast<std::uint32_t>(parts.uses.size()));
+  }
+  return parts;
+}
+
+} // namespace
+
 void ImageWriter::streamed(const runs::StreamedState& s) {
   flag(s.given_up);
   flag(s.streamed != nullptr);
   if (s.streamed == nullptr) return;
   number(s.streamed->leaves.size());
-  for (const std::uint64_t leaf : s.streamed->leaves) number(leaf);
-  std::string fault;
-  std::optional<AccessPlan> plan;
-  if (s.streamed->recorder)
-    plan = s.streamed->recorder->so_far(fault);
-  else
-    plan = *s.streamed->plan;
-  number(s.streamed->recorder ? !plan ? 2 : 1 : 0); // 2: it is too long already
-  if (!plan) return;
-  const std::vector<std::byte> bytes = to_bytes(*plan);
+  for (const std::uint64_t leaf : s.streamed->leaves) number(leaf + 1);
+  flag(s.streamed->recorder.has_value());
+  if (s.streamed->recorder) return write_recording(*this, s.streamed->recorder->parts());
+  const std::vector<std::byte> bytes = to_bytes(*s.streamed->plan);
   number(bytes.size());
   out.raw(bytes.data(), bytes.size());
 }
@@ -293,11 +337,16 @@ void ImageReader::streamed(runs::StreamedState& s) {
   s.streamed = std::make_shared<ops::streaming::Call>();
   ops::streaming::Call& call = *s.streamed;
   call.leaves.resize(size(1));
-  for (std::uint64_t& leaf : call.leaves) leaf = count();
-  const std::uint64_t records = count(2);
-  AccessPlan plan;
-  if (records != 2) {
-    std::string fault;
+  for (std::uint64_t& leaf : call.leaves) leaf = count() - 1;
+  if (flag()) {
+    recordings_.push_back([this, &call, parts = read_recording(*this)] {
+      std::unordered_map<ops::plans::Name, ops::plans::Name> renamed;
+      for (const auto& [was, is] : renumbered_) renamed.emplace(ops::plans::born_name(was), ops::plans::born_name(is));
+      std::string fault;
+      call.recorder = CallRecorder::going_on(parts, renamed, fault);
+      if (!call.recorder) throw Malformed(fault);
+    });
+  } else {
     const std::uint64_t size = count(in.left());
     value::ChargedVector<std::byte> bytes(static_cast<std::size_t>(size), engine.heap());
     const std::uint64_t most = in.in_memory() ? size : FileBytes::kWindow;
@@ -306,19 +355,12 @@ void ImageReader::streamed(runs::StreamedState& s) {
       std::ranges::copy(piece, bytes.begin() + static_cast<std::ptrdiff_t>(done));
       done += piece.size();
     }
-    std::optional<AccessPlan> read = ops::plans::from_bytes(bytes, fault);
-    if (!read) throw Malformed(fault);
-    plan = *std::move(read);
+    std::string fault;
+    std::optional<AccessPlan> plan = ops::plans::from_bytes(bytes, fault);
+    if (!plan) throw Malformed(fault);
+    call.plan = std::make_shared<const AccessPlan>(*std::move(plan));
   }
-  if (records == 0) {
-    call.plan = std::make_shared<const AccessPlan>(std::move(plan));
-  } else if (records == 2) {
-    call.recorder.emplace(Recorder::too_long());
-  }
-  recordings_.push_back([this, &call, records, so_far = std::move(plan)] {
-    std::unordered_map<ops::plans::Name, ops::plans::Name> renamed;
-    for (const auto& [was, is] : renumbered_) renamed.emplace(ops::plans::born_name(was), ops::plans::born_name(is));
-    if (records == 1) call.recorder.emplace(so_far, renamed);
+  recordings_.push_back([this, &call] {
     for (std::uint64_t& leaf : call.leaves) {
       const auto now = renumbered_.find(leaf);
       leaf = now != renumbered_.end() ? now->second : ops::streaming::Call::kGone;

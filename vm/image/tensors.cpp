@@ -54,7 +54,7 @@ void ImageWriter::tensor(const Tensor& t) {
   name(s.device);
   out.varint(s.birth);
   // What recordings of calls know it by.
-  const ops::streaming::StreamingDevice* const streaming = engine_.tensor_world->streaming();
+  ops::streaming::StreamingDevice* const streaming = engine_.tensor_world->streaming();
   out.varint(s.device == streaming ? 1 + streaming->number_of(s.block()) : 0);
   out.varint(static_cast<std::uint64_t>(s.bytes));
   if (!out.wants_bytes()) return out.skip(static_cast<std::uint64_t>(s.bytes));
@@ -115,7 +115,7 @@ void ImageReader::tensor(Tensor& t) {
     std::uint64_t bytes = count(in.left());
     ops::StorageRef storage(on->make_storage(static_cast<std::int64_t>(bytes)));
     storage->birth = birth;
-    if (const auto* const streaming = engine.tensors().streaming(); known_by != 0 && on == streaming)
+    if (auto* const streaming = engine.tensors().streaming(); known_by != 0 && on == streaming)
       renumbered_.emplace(known_by - 1, streaming->number_of(storage->block()));
     const std::uint64_t most = in.in_memory() ? bytes : FileBytes::kWindow;
     for (std::uint64_t done = 0; done < bytes;) {

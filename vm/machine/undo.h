@@ -38,7 +38,7 @@ private:
   std::size_t draws_;
   std::uint64_t serial_, tag_, work_, capsules_;
   Tape::Length length_;
-  ops::plans::Recorder::Mark recorded_;
+  ops::plans::CallRecorder::Mark recorded_;
 };
 
 // Calls f, which can be stopped. Polls once before, so that many steps in a row of a millisecond each can be stopped too.

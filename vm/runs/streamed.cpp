@@ -100,10 +100,18 @@ void StreamedState::resumed(Engine& engine) {
 Value StreamedState::result(Engine& engine, Value value) {
   if (ops::streaming::StreamingDevice* const device = engine.tensors().streaming()) device->enter(engine.streamed_call());
   if (!given_up && (streamed == nullptr || !streamed->recorder)) return value;
+  std::vector<ops::plans::Name> kept;
+  if (!given_up)
+    for (const std::uint64_t number : leaves_of(engine, value).numbers) {
+      const auto leaf = std::ranges::find(streamed->leaves, number);
+      kept.push_back(leaf != streamed->leaves.end()
+                         ? ops::plans::leaf_name(static_cast<std::uint64_t>(leaf - streamed->leaves.begin()))
+                         : ops::plans::born_name(number));
+    }
   engine.heap().release(value);
   if (given_up) throw ProgramError(fmt::format("{}: it was interrupted, and went on within a gradient, where no plan can be made", kGet));
   std::string fault;
-  const std::optional<AccessPlan> plan = streamed->recorder->finish(fault);
+  const std::optional<AccessPlan> plan = streamed->recorder->finish(kept, fault);
   if (!plan) throw ProgramError(fmt::format("{}: no plan can be made of this call: {}", kGet, fault));
   const std::vector<std::byte> bytes = ops::plans::to_bytes(*plan);
   Heap& heap = engine.heap();
