@@ -229,9 +229,9 @@ void Recorder::launch(Picoseconds duration, std::span<const Access> accesses) {
     const auto before =
         std::find_if(parts_.uses.begin() + first, parts_.uses.end(), [&](const PlannedUse& use) { return use.block == used; });
     if (before == parts_.uses.end())
-      parts_.uses.push_back({used, access.use});
+      parts_.uses.push_back({used, planned(access.use)});
     else
-      before->use = both(before->use, access.use);
+      before->use = planned(both(before->use, access.use));
   }
   parts_.durations.push_back(duration);
   parts_.first_use.push_back(static_cast<std::uint32_t>(parts_.uses.size()));

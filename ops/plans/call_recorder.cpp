@@ -56,7 +56,7 @@ void CallRecorder::take_back(const Mark& mark) {
 
 std::optional<AccessPlan> CallRecorder::finish(std::span<const Name> kept, std::string& fault) const {
   if (parts_.too_long) {
-    fault = "it is longer than a plan can be";
+    fault = "it is longer than a plan can be, or there was no memory to note it";
     return std::nullopt;
   }
   constexpr std::uint32_t kNone = UINT32_MAX;
@@ -79,21 +79,21 @@ std::optional<AccessPlan> CallRecorder::finish(std::span<const Name> kept, std::
     for (const std::uint32_t block : going) plan.changes.push_back({block, false});
     going.clear();
     if (i == launches) break;
-    std::vector<PlannedUse> uses;
-    for (std::uint32_t u = parts_.first_use[i]; u < parts_.first_use[i + 1]; ++u) {
-      const PlannedUse& use = parts_.uses[u];
-      const Parts::Block& block = parts_.blocks[use.block];
-      std::uint32_t& planned = number[use.block];
-      if (planned == kNone) {
-        planned = static_cast<std::uint32_t>(plan.blocks.size());
-        plan.blocks.push_back({block.made || is_born(block.name) ? born_name(births++) : block.name, block.bytes});
-        if (block.made) plan.changes.push_back({planned, true});
-      }
-      uses.push_back({planned, use.use});
-      if (last[use.block] == i && block.made && !stays[use.block]) going.push_back(planned);
-    }
+    const auto uses = std::span(parts_.uses).subspan(parts_.first_use[i], parts_.first_use[i + 1] - parts_.first_use[i]);
+    const auto meet = [&](std::uint32_t known) {
+      const Parts::Block& block = parts_.blocks[known];
+      number[known] = static_cast<std::uint32_t>(plan.blocks.size());
+      plan.blocks.push_back({block.made || is_born(block.name) ? born_name(births++) : block.name, block.bytes});
+      if (block.made) plan.changes.push_back({number[known], true});
+    };
+    for (const PlannedUse& use : uses) // blocks are made in front of the launch
+      if (number[use.block] == kNone && parts_.blocks[use.block].made) meet(use.block);
     plan.first_change.push_back(static_cast<std::uint32_t>(plan.changes.size()));
-    plan.uses.insert(plan.uses.end(), uses.begin(), uses.end());
+    for (const PlannedUse& use : uses) {
+      if (number[use.block] == kNone) meet(use.block);
+      plan.uses.push_back({number[use.block], use.use});
+      if (last[use.block] == i && parts_.blocks[use.block].made && !stays[use.block]) going.push_back(number[use.block]);
+    }
     plan.first_use.push_back(static_cast<std::uint32_t>(plan.uses.size()));
   }
   plan.first_change.push_back(static_cast<std::uint32_t>(plan.changes.size()));

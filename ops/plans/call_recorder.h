@@ -33,7 +33,7 @@ public:
     std::vector<Picoseconds> durations;
     std::vector<std::uint32_t> first_use = {0};
     std::vector<PlannedUse> uses;
-    bool too_long = false;
+    bool too_long = false; // or memory was short: there will be no plan
     bool operator==(const Parts&) const = default;
   };
 
@@ -45,6 +45,8 @@ public:
   // One launch, with each block once.
   void launch(Picoseconds duration, std::span<const Access> accesses);
   void made(Name name, std::uint64_t bytes);
+  // Something could not be noted.
+  void give_up() { parts_.too_long = true; }
   void dropped(Name name) { latest_.erase(name); }
   // The plan; `kept`: names of blocks that the value of the call has. None with a reason if it is more than a plan can hold.
   std::optional<AccessPlan> finish(std::span<const Name> kept, std::string& fault) const;

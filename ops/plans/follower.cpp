@@ -74,7 +74,7 @@ void Follower::merge(std::span<const Access> accesses) {
     if (before == merged_.end())
       merged_.push_back(access);
     else
-      before->use = both(before->use, access.use);
+      before->use = plans::planned(both(before->use, access.use));
   }
   launch_ = merged_;
 }

@@ -386,7 +386,7 @@ OwnedState begin_state(ImageReader& r) {
   case Sort::checkpoint:
     return r.engine.heap().own<CheckpointState>(r.engine);
   case Sort::streamed:
-    return r.engine.heap().own<runs::StreamedState>();
+    return r.engine.heap().own<runs::StreamedState>(r.engine);
   default:
     return r.engine.heap().own<runs::ReverseState>(r.engine);
   }

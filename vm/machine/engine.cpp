@@ -99,6 +99,7 @@ Status Engine::run(std::uint64_t steps) {
   const ops::Meter::Installed installed(&meter_);
   const schedule::Asking asking([this] { meter_.poll(); });
   const explain::Stopwatch::Going going(recorder == nullptr ? nullptr : &recorder->watch);
+  enter_streamed_call();
   for (;;)
     if (const std::optional<Status> status = go_on()) return *status;
 }

@@ -104,6 +104,8 @@ public:
   Run& current() { return runs.back(); }
   // The call of the device that streams to which launches belong; null: none.
   const std::shared_ptr<ops::streaming::Call>& streamed_call() const;
+  // Tells that device, where the runs have become others.
+  void enter_streamed_call() noexcept;
   // Pushes a run and derives its inherited parts. Takes over what it owns, also where there is no memory.
   void push_run(Run run);
   // What a run inherits stays as it is while it is on the stack, and in all slices of it.

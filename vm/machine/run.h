@@ -89,6 +89,8 @@ struct RunState : value::Native {
   virtual void finished(Engine& engine, Value value, std::uint64_t steps) = 0;
   // Streamed runs: the run ended with this value (taken over); what is delivered.
   virtual Value result(Engine& engine, Value value) { return static_cast<void>(engine), value; }
+  // Charges what it has recorded. BudgetExceeded.
+  virtual void account() {}
   // The call that launches of its run belong to.
   virtual const std::shared_ptr<ops::streaming::Call>& call() const;
   // Interval runs: the budget ended; `segment` is what was running.
@@ -127,7 +129,7 @@ struct Run {
   std::uint64_t least_deadline = kNever;
   Tape* tape = nullptr;
   std::uint32_t forward_depth = 0;
-  const RunState* streamed = nullptr; // of the innermost streamed run
+  RunState* streamed = nullptr; // of the innermost streamed run
 
   RunState* run_state() const { return state != nullptr ? static_cast<RunState*>(state->native) : nullptr; }
 };

@@ -24,6 +24,16 @@ const std::shared_ptr<ops::streaming::Call>& Engine::streamed_call() const {
   return runs.empty() || runs.back().streamed == nullptr ? none : runs.back().streamed->call();
 }
 
+void Engine::enter_streamed_call() noexcept {
+  if (tensor_world == nullptr || tensor_world->streaming() == nullptr) return;
+  const std::shared_ptr<ops::streaming::Call>& call = streamed_call();
+  try {
+    tensor_world->streaming()->enter(call);
+  } catch (...) { // no memory: what is recorded from here on may say something else of the leaves
+    if (call != nullptr && call->recorder) call->recorder->give_up();
+  }
+}
+
 void Capsule::release(Heap& heap) {
   OwnedRuns::release(heap, runs);
   heap.release(value);
@@ -128,6 +138,7 @@ OwnedRuns Engine::cut(std::size_t index) {
   }
   cut_serial = heap_.next_serial;
   heap_.next_serial = std::max(heap_.next_serial, floor);
+  enter_streamed_call();
   return segment;
 }
 
@@ -361,6 +372,7 @@ bool Engine::thaw(Value z, Frame* parent) {
   }
   if (c->serial != 0) heap_.next_serial = c->serial;
   heap_.release(kept.take());
+  enter_streamed_call();
   enter(runs.back());
   return true;
 }

@@ -48,7 +48,6 @@ ops::Device& TensorWorld::device(std::string_view name) {
 // Of library procedures the call in the program that waits for them is meant, where it is near. What stands for a builtin that is
 // used as a value, as in (map sin l), has no text of its own: there whoever called it is meant in any case.
 void TensorWorld::set_maker(const Engine& engine, const value::Frame* frame) {
-  if (streaming_ != nullptr) streaming_->enter(engine.streamed_call());
   constexpr int kNear = 16; // procedures of the library that wait for each other
   const Code* code = frame != nullptr ? frame->code : nullptr;
   std::uint32_t pc = frame != nullptr ? frame->pc() : 0;

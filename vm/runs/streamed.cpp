@@ -85,10 +85,19 @@ AccessPlan plan_in(Engine& engine, Value plan) {
 } // namespace
 
 machine::OwnedState StreamedState::clone(Engine& engine) const {
-  auto copy = engine.heap().own<StreamedState>();
+  auto copy = engine.heap().own<StreamedState>(engine);
   if (streamed != nullptr) copy->streamed = std::make_shared<ops::streaming::Call>(*streamed);
   copy->given_up = given_up;
+  copy->account();
   return copy;
+}
+
+// In pieces, so that it is seldom done.
+void StreamedState::account() {
+  constexpr std::int64_t kPiece = std::int64_t{1} << 14;
+  if (streamed == nullptr || !streamed->recorder) return;
+  const auto bytes = static_cast<std::int64_t>(streamed->recorder->bytes());
+  if (bytes > charged.bytes()) charged.set((bytes / kPiece + 1) * kPiece);
 }
 
 void StreamedState::resumed(Engine& engine) {
@@ -98,7 +107,7 @@ void StreamedState::resumed(Engine& engine) {
 }
 
 Value StreamedState::result(Engine& engine, Value value) {
-  if (ops::streaming::StreamingDevice* const device = engine.tensors().streaming()) device->enter(engine.streamed_call());
+  engine.enter_streamed_call();
   if (!given_up && (streamed == nullptr || !streamed->recorder)) return value;
   std::vector<ops::plans::Name> kept;
   if (!given_up)
@@ -131,7 +140,7 @@ void start_streamed(Engine& engine, bool records, Value plan, Value f, Value x) 
                                    "gradient (the procedure that it is given may take gradients)",
                                    kGet));
   Heap& heap = engine.heap();
-  auto made = heap.own<StreamedState>();
+  auto made = heap.own<StreamedState>(engine);
   made->streamed = std::make_shared<ops::streaming::Call>();
   ops::streaming::Call& call = *made->streamed;
   Leaves leaves = leaves_of(engine, x);
@@ -163,7 +172,7 @@ void start_streamed(Engine& engine, bool records, Value plan, Value f, Value x) 
   if (!resumes) run.top = engine.make_call(f, &x, 1);
   run.state = state.take();
   engine.push_run(run);
-  if (ops::streaming::StreamingDevice* const device = engine.tensors().streaming()) device->enter(engine.streamed_call());
+  engine.enter_streamed_call();
   if (resumes) engine.thaw(x, nullptr);
 }
 

@@ -4,6 +4,7 @@
 
 #include "ops/streaming/call.h"
 #include "vm/machine/engine.h"
+#include "vm/value/charged.h"
 
 #include <memory>
 
@@ -15,8 +16,10 @@ using value::Value;
 
 // Of a streamed run. What was recorded belongs to it, so a copy has a recording of its own.
 struct StreamedState final : machine::RunState {
+  explicit StreamedState(Engine& engine) : charged(engine.heap(), engine.heap().scratch) {}
   std::shared_ptr<ops::streaming::Call> streamed; // null where it was resumed in a gradient, whose replays would stray from it
   bool given_up = false;                          // so that what it recorded is no plan
+  value::Charged charged;                                 // for what is recorded
 
   machine::OwnedState clone(Engine& engine) const override;
   void activate(Engine&) const override {}
@@ -24,6 +27,7 @@ struct StreamedState final : machine::RunState {
   Value result(Engine& engine, Value value) override;
   const std::shared_ptr<ops::streaming::Call>& call() const override { return streamed; }
   void resumed(Engine& engine) override;
+  void account() override;
   void release(Heap&) override {}
 };
 
