@@ -93,6 +93,7 @@ private:
   bool fits(std::size_t position);
   Step turn(Step otherwise);
   void bind(std::size_t position);
+  void go_on(std::uint64_t position);
   void merge(std::span<const Access> accesses);
   void index();
 
@@ -102,6 +103,7 @@ private:
   // and there once the plan has been left.
   std::vector<std::pair<std::uint64_t, std::uint32_t>> by_signature_, by_window_;
   NameMap<Binding> bindings_;
+  Name newest_ = 0;                          // no later name was ever bound
   std::vector<Owner> owners_;                // by block
   std::span<const Access> launch_;           // that is looked at
   std::vector<Access> merged_;               // the same, each block once, where it is not so
@@ -110,6 +112,7 @@ private:
   std::size_t seen_count_ = 0;
   bool on_plan_ = true;
   std::uint64_t position_ = 0, next_ = 0; // of the launch that came last, and of the one that the plan foretells
+  std::size_t place_ = 0;                 // next_ in the plan, which may follow itself
   std::uint64_t stretch_ = 0;
   std::uint64_t divergences_ = 0, followed_ = 0, strayed_ = 0;
 };

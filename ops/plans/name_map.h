@@ -1,9 +1,9 @@
 // What is known of names, for tables that are asked with every launch: names lie in one array, at the first free place from the
-// one that a digest of the name gives, so that nothing is allocated but where the array grows.
+// one that a product of the name gives, so that nothing is allocated but where the array grows. Most names are numbers in order,
+// which that lays far apart.
 #pragma once
 
-#include "ops/plans/hashing.h"
-
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -60,7 +60,7 @@ private:
     T value{};
     bool taken = false;
   };
-  std::size_t first_place_of(Name name) const { return static_cast<std::size_t>(mixed(name)) & (places_.size() - 1); }
+  std::size_t first_place_of(Name name) const { return static_cast<std::size_t>(name * 0x9E3779B97F4A7C15u >> shift_); }
   std::size_t after(std::size_t place) const { return (place + 1) & (places_.size() - 1); }
   // Where the name is, or would be.
   std::size_t place_of(Name name) const {
@@ -71,11 +71,13 @@ private:
   void grow() {
     std::vector<Place> old(places_.empty() ? kFewest : 2 * places_.size());
     std::swap(old, places_);
+    shift_ = 64 - std::countr_zero(places_.size());
     for (const Place& place : old)
       if (place.taken) places_[place_of(place.name)] = place;
   }
 
   std::vector<Place> places_;
+  int shift_ = 0; // so many bits of the product are left out
   std::size_t size_ = 0;
 };
 

@@ -26,7 +26,7 @@ struct StreamedBlock : Block, plans::Resident {
   bool charged = true;      // to the machine's account: all but what is on disk alone
   std::uint64_t launch = 0; // the number of the launch that used it last, and its place among what that used
   std::size_t operand = 0;
-  Order::iterator at_host;  // its place among those that have a copy on the host, in the order in which they came there
+  Order::iterator at_host; // its place among those that have a copy on the host, in the order in which they came there
 
   bool written() const { return device_is_current || host_is_current || on_disk != nullptr; }
   bool has_copy_below() const { return host_is_current || on_disk != nullptr; }
@@ -36,6 +36,7 @@ struct StreamedBlock : Block, plans::Resident {
 struct Operand {
   StreamedBlock* block = nullptr;
   plans::Use use = plans::Use::read;
+  bool is_read = false;
 };
 
 inline StreamedBlock& streamed(Block& block) { return static_cast<StreamedBlock&>(block); }
