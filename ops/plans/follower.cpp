@@ -84,31 +84,30 @@ bool Follower::fits(std::size_t position) {
   const auto uses = plan_.uses(position);
   const auto accesses = launch_;
   if (uses.size() != accesses.size()) return false;
-  const PlannedBlock* const blocks = plan_.blocks().data();
   const Owner* const owners = owners_.data();
   const std::uint64_t stretch = stretch_;
   unbound_.clear();
   for (std::size_t i = 0; i < uses.size(); ++i) {
-    const PlannedBlock& block = blocks[uses[i].block];
     const Owner& owner = owners[uses[i].block];
     const Access& access = accesses[i];
-    if (access.bytes != block.bytes || access.use != uses[i].use) return false;
-    if (!is_born(block.name)) {
-      if (access.name != block.name) return false;
-      if (owner.gone) unbound_.push_back(static_cast<std::uint32_t>(i));
-      continue;
-    }
+    if (access.use != uses[i].use) return false;
+    const bool is_seen = owner.stretch == stretch || owner.stretch == kEver;
+    if (is_seen && owner.name == access.name) continue;
     // What was seen in this stretch of the plan stays what it is; what was seen before may have been mistaken for something else.
-    if (owner.bound && owner.stretch == stretch) {
-      if (owner.name != access.name) return false;
-      continue;
-    }
-    if (!is_born(access.name)) return false;
-    const Binding* const bound = access.name > newest_ ? nullptr : bindings_.find(access.name);
-    if (bound != nullptr && bound->block != uses[i].block && bound->stretch == stretch) return false;
+    if (is_seen || !may_be(access, uses[i].block)) return false;
     unbound_.push_back(static_cast<std::uint32_t>(i));
   }
   return true;
+}
+
+// A block of the plan that was not seen in this stretch.
+bool Follower::may_be(const Access& access, std::uint32_t planned) const {
+  const PlannedBlock& block = plan_.blocks()[planned];
+  if (access.bytes != block.bytes) return false;
+  if (!is_born(block.name)) return access.name == block.name;
+  if (!is_born(access.name)) return false;
+  const std::uint32_t* const bound = access.name > newest_ ? nullptr : bindings_.find(access.name);
+  return bound == nullptr || *bound == planned || owners_[*bound].stretch != stretch_;
 }
 
 // The launch that fits there.
@@ -119,15 +118,15 @@ void Follower::bind(std::size_t position) {
     const std::uint32_t block = uses[i].block;
     Owner& owner = owners_[block];
     if (!is_born(name)) {
-      owner.gone = false;
+      owner = {name, kEver, false};
       continue;
     }
-    const auto [binding, fresh] = bindings_.try_emplace(name, {block, stretch_});
-    if (!fresh && binding->block != block) owners_[binding->block].bound = false;
-    *binding = {block, stretch_};
+    const auto [binding, fresh] = bindings_.try_emplace(name, block);
+    if (!fresh && *binding != block) owners_[*binding].stretch = kUnseen;
+    *binding = block;
     newest_ = std::max(newest_, name);
-    if (owner.bound && owner.name != name) bindings_.erase(owner.name);
-    owner = {name, true, false, stretch_};
+    if (owner.stretch != kUnseen && owner.name != name) bindings_.erase(owner.name);
+    owner = {name, stretch_, false};
   }
 }
 
@@ -206,12 +205,12 @@ Follower::Step Follower::turn(Step otherwise) {
 
 void Follower::dropped(Name name) {
   if (!is_born(name)) {
-    if (const auto block = plan_.find(name)) owners_[*block].gone = true;
+    if (const auto block = plan_.find(name)) owners_[*block] = {name, kUnseen, true};
     return;
   }
-  const Binding* const bound = bindings_.find(name);
+  const std::uint32_t* const bound = bindings_.find(name);
   if (bound == nullptr) return;
-  owners_[bound->block].bound = false;
+  owners_[*bound].stretch = kUnseen;
   bindings_.erase(name);
 }
 
@@ -256,15 +255,15 @@ std::optional<std::uint32_t> Follower::last_write(Name name) const {
 
 std::optional<std::uint32_t> Follower::planned(Name name) const {
   if (!is_born(name)) return plan_.find(name);
-  const Binding* const bound = bindings_.find(name);
+  const std::uint32_t* const bound = bindings_.find(name);
   if (bound == nullptr) return std::nullopt;
-  return bound->block;
+  return *bound;
 }
 
 std::optional<Name> Follower::name_of(std::uint32_t block) const {
   const Name name = plan_.blocks()[block].name;
   if (!is_born(name)) return owners_[block].gone ? std::nullopt : std::optional(name);
-  if (!owners_[block].bound) return std::nullopt;
+  if (owners_[block].stretch == kUnseen) return std::nullopt;
   return owners_[block].name;
 }
 

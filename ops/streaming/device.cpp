@@ -108,15 +108,17 @@ private:
   }
   // To the address on the device; `likely` are the blocks where it is looked for first.
   static void translate(View& view, std::span<Block* const> likely, std::span<Block* const> others) {
-    const auto at = reinterpret_cast<std::uintptr_t>(view.data);
-    if (!Residency::is_name(view.data)) return;
-    for (const auto& blocks : {likely, others})
-      for (Block* const block : blocks) {
-        const auto begin = reinterpret_cast<std::uintptr_t>(block->data);
-        if (at < begin || at > begin + static_cast<std::uintptr_t>(block->bytes)) continue;
-        view.data = static_cast<char*>(streamed(*block).on_device->data) + (at - begin);
-        return;
-      }
+    if (Residency::is_name(view.data) && !translate(view.data, likely)) translate(view.data, others);
+  }
+  static bool translate(void*& data, std::span<Block* const> blocks) {
+    const auto at = reinterpret_cast<std::uintptr_t>(data);
+    for (Block* const block : blocks) {
+      const auto begin = reinterpret_cast<std::uintptr_t>(block->data);
+      if (at < begin || at > begin + static_cast<std::uintptr_t>(block->bytes)) continue;
+      data = static_cast<char*>(streamed(*block).on_device->data) + (at - begin);
+      return true;
+    }
+    return false;
   }
 
   Device& wrapped_;
