@@ -122,8 +122,10 @@ void Follower::bind(std::size_t position) {
       continue;
     }
     const auto [binding, fresh] = bindings_.try_emplace(name, block);
-    if (!fresh && *binding != block) owners_[*binding].stretch = kUnseen;
-    *binding = block;
+    if (!fresh) {
+      if (*binding != block) owners_[*binding].stretch = kUnseen;
+      *binding = block;
+    }
     newest_ = std::max(newest_, name);
     if (owner.stretch != kUnseen && owner.name != name) bindings_.erase(owner.name);
     owner = {name, stretch_, false};

@@ -60,7 +60,7 @@ private:
     const auto add = [&](StreamedBlock& block, plans::Use use) {
       if (block.launch != launches_) {
         block.launch = launches_;
-        block.operand = static_cast<std::size_t>(end - first);
+        block.operand = static_cast<std::uint32_t>(end - first);
         *end++ = {&block, use, use == plans::Use::read};
         return;
       }
