@@ -82,29 +82,32 @@ void Follower::merge(std::span<const Access> accesses) {
 // Whether the launch that is looked at can be the one at that position.
 bool Follower::fits(std::size_t position) {
   const auto uses = plan_.uses(position);
-  if (uses.size() != launch_.size()) return false;
+  const auto accesses = launch_;
+  if (uses.size() != accesses.size()) return false;
+  const Owner* const owners = owners_.data();
+  const std::uint64_t stretch = stretch_;
   unbound_.clear();
   for (std::size_t i = 0; i < uses.size(); ++i) {
-    const PlannedBlock& block = plan_.blocks()[uses[i].block];
-    const Owner& owner = owners_[uses[i].block];
-    const Access& access = launch_[i];
-    if (access.bytes != block.bytes || access.use != uses[i].use) return false;
-    if (!is_born(block.name)) {
-      if (access.name != block.name) return false;
-      if (owner.gone) unbound_.push_back(static_cast<std::uint32_t>(i));
-      continue;
-    }
+    const Owner& owner = owners[uses[i].block];
+    const Access& access = accesses[i];
+    if (access.use != uses[i].use) return false;
+    const bool is_seen = owner.stretch == stretch || owner.stretch == kEver;
+    if (is_seen && owner.name == access.name) continue;
     // What was seen in this stretch of the plan stays what it is; what was seen before may have been mistaken for something else.
-    if (owner.bound && owner.stretch == stretch_) {
-      if (owner.name != access.name) return false;
-      continue;
-    }
-    if (!is_born(access.name)) return false;
-    const Binding* const bound = bindings_.find(access.name);
-    if (bound != nullptr && bound->block != uses[i].block && bound->stretch == stretch_) return false;
+    if (is_seen || !may_be(access, uses[i].block)) return false;
     unbound_.push_back(static_cast<std::uint32_t>(i));
   }
   return true;
+}
+
+// A block of the plan that was not seen in this stretch.
+bool Follower::may_be(const Access& access, std::uint32_t planned) const {
+  const PlannedBlock& block = plan_.blocks()[planned];
+  if (access.bytes != block.bytes) return false;
+  if (!is_born(block.name)) return access.name == block.name;
+  if (!is_born(access.name)) return false;
+  const std::uint32_t* const bound = access.name > newest_ ? nullptr : bindings_.find(access.name);
+  return bound == nullptr || *bound == planned || owners_[*bound].stretch != stretch_;
 }
 
 // The launch that fits there.
@@ -115,14 +118,17 @@ void Follower::bind(std::size_t position) {
     const std::uint32_t block = uses[i].block;
     Owner& owner = owners_[block];
     if (!is_born(name)) {
-      owner.gone = false;
+      owner = {name, kEver, false};
       continue;
     }
-    const auto [binding, fresh] = bindings_.try_emplace(name, {block, stretch_});
-    if (!fresh && binding->block != block) owners_[binding->block].bound = false;
-    *binding = {block, stretch_};
-    if (owner.bound && owner.name != name) bindings_.erase(owner.name);
-    owner = {name, true, false, stretch_};
+    const auto [binding, fresh] = bindings_.try_emplace(name, block);
+    if (!fresh) {
+      if (*binding != block) owners_[*binding].stretch = kUnseen;
+      *binding = block;
+    }
+    newest_ = std::max(newest_, name);
+    if (owner.stretch != kUnseen && owner.name != name) bindings_.erase(owner.name);
+    owner = {name, stretch_, false};
   }
 }
 
@@ -133,8 +139,7 @@ std::optional<std::size_t> Follower::find(std::uint64_t signature) {
     if (seen_count_ < kAlike) return std::nullopt;
     places = like(by_window_, window_of(seen_));
   }
-  const std::size_t left = plan_.size() == 0 ? 0 : static_cast<std::size_t>(next_ % plan_.size());
-  const auto behind = std::ranges::lower_bound(places, left, {}, [](const auto& place) { return place.second; });
+  const auto behind = std::ranges::lower_bound(places, place_, {}, [](const auto& place) { return place.second; });
   for (const auto part : {std::span(behind, places.end()), std::span(places.begin(), behind)})
     for (const auto& place : part)
       if (fits(place.second)) return place.second;
@@ -146,19 +151,18 @@ Follower::Step Follower::launch(std::span<const Access> accesses) {
   const std::uint64_t size = plan_.size();
   if (on_plan_) {
     // What was made in the call is gone where the next one begins.
-    if (size != 0 && next_ != 0 && next_ % size == 0 && ending_ == Ending::again) ++stretch_;
+    if (size != 0 && next_ != 0 && place_ == 0 && ending_ == Ending::again) ++stretch_;
     const bool is_there = size != 0 && (next_ < size || ending_ == Ending::again);
-    const auto place = is_there ? static_cast<std::size_t>(next_ % size) : 0;
     // A block that is named twice cannot be two of the plan, unless neither was seen before: nearly always it fits as it is, and
     // then names that were seen before are compared and no more.
-    bool is_the_one = is_there && fits(place) && unbound_.size() < 2;
+    bool is_the_one = is_there && fits(place_) && unbound_.size() < 2;
     if (!is_the_one) {
       merge(accesses);
-      is_the_one = is_there && fits(place);
+      is_the_one = is_there && fits(place_);
     }
     if (is_the_one) {
-      bind(place);
-      position_ = next_++;
+      bind(place_);
+      go_on(next_);
       ++followed_;
       return Step::follows;
     }
@@ -170,6 +174,12 @@ Follower::Step Follower::launch(std::span<const Access> accesses) {
   }
   merge(accesses);
   return turn(Step::lost);
+}
+
+void Follower::go_on(std::uint64_t position) {
+  position_ = position;
+  next_ = position + 1;
+  if (++place_ == plan_.size()) place_ = 0;
 }
 
 // Off the plan: back to it where that can be. (A launch that was left out is seen at once where the one behind it is like no
@@ -185,14 +195,11 @@ Follower::Step Follower::turn(Step otherwise) {
     ++strayed_;
     return otherwise;
   }
-  const std::uint64_t size = plan_.size(), left = next_ % size;
-  position_ = next_ - left + *place;
-  if (ending_ == Ending::once)
-    position_ = *place;
-  else if (*place < left)
-    position_ += size;
-  next_ = position_ + 1;
+  std::uint64_t position = *place;
+  if (ending_ == Ending::again) position += next_ - place_ + (*place < place_ ? plan_.size() : 0);
   bind(*place);
+  place_ = *place;
+  go_on(position);
   on_plan_ = true;
   ++followed_;
   return Step::returns;
@@ -200,23 +207,23 @@ Follower::Step Follower::turn(Step otherwise) {
 
 void Follower::renamed(Name from, Name to) {
   dropped(to);
-  const Binding* const bound = bindings_.find(from);
+  const std::uint32_t* const bound = bindings_.find(from);
   if (bound == nullptr) return;
-  const Binding binding = *bound;
+  const std::uint32_t block = *bound;
   bindings_.erase(from);
-  bindings_.insert_or_assign(to, binding);
-  owners_[binding.block].name = to;
+  bindings_.insert_or_assign(to, block);
+  owners_[block].name = to;
   overwrites_leaves_ = overwrites_leaves_ || !is_born(to);
 }
 
 void Follower::dropped(Name name) {
   if (!is_born(name) && (!overwrites_leaves_ || bindings_.find(name) == nullptr)) {
-    if (const auto block = plan_.find(name)) owners_[*block].gone = true;
+    if (const auto block = plan_.find(name)) owners_[*block] = {name, kUnseen, true};
     return;
   }
-  const Binding* const bound = bindings_.find(name);
+  const std::uint32_t* const bound = bindings_.find(name);
   if (bound == nullptr) return;
-  owners_[bound->block].bound = false;
+  owners_[*bound].stretch = kUnseen;
   bindings_.erase(name);
 }
 
@@ -261,15 +268,15 @@ std::optional<std::uint32_t> Follower::last_write(Name name) const {
 
 std::optional<std::uint32_t> Follower::planned(Name name) const {
   if (!is_born(name) && (!overwrites_leaves_ || bindings_.find(name) == nullptr)) return plan_.find(name);
-  const Binding* const bound = bindings_.find(name);
+  const std::uint32_t* const bound = bindings_.find(name);
   if (bound == nullptr) return std::nullopt;
-  return bound->block;
+  return *bound;
 }
 
 std::optional<Name> Follower::name_of(std::uint32_t block) const {
   const Name name = plan_.blocks()[block].name;
   if (!is_born(name)) return owners_[block].gone ? std::nullopt : std::optional(name);
-  if (!owners_[block].bound) return std::nullopt;
+  if (owners_[block].stretch == kUnseen) return std::nullopt;
   return owners_[block].name;
 }
 

@@ -78,23 +78,24 @@ public:
   static constexpr std::size_t kAlike = 3;
 
 private:
-  struct Binding {
-    std::uint32_t block = 0;
-    std::uint64_t stretch = 0; // of the run between two divergences, in which it was seen
-  };
+  // Whose name a block of the plan has, and in which stretch of the run between two divergences it was seen last. A name that was
+  // seen in this stretch is that block's, and as large; of what is made, no other's.
+  static constexpr std::uint64_t kUnseen = UINT64_MAX;
+  static constexpr std::uint64_t kEver = kUnseen - 1; // leaves keep their names
   struct Owner {
     Name name = 0;
-    bool bound = false;
+    std::uint64_t stretch = kUnseen;
     bool gone = false; // a leaf that was dropped
-    std::uint64_t stretch = 0;
   };
   NextUse use_from(std::uint32_t block, std::uint64_t position) const;
   std::uint64_t signature(std::span<const Access> accesses) const;
   std::uint64_t signature_at(std::size_t position) const;
   std::optional<std::size_t> find(std::uint64_t signature);
   bool fits(std::size_t position);
+  bool may_be(const Access& access, std::uint32_t planned) const;
   Step turn(Step otherwise);
   void bind(std::size_t position);
+  void go_on(std::uint64_t position);
   void merge(std::span<const Access> accesses);
   void index();
 
@@ -103,7 +104,8 @@ private:
   // Of every launch of the plan, what it looks like without the names of what was made, and the same of kAlike launches: sorted,
   // and there once the plan has been left.
   std::vector<std::pair<std::uint64_t, std::uint32_t>> by_signature_, by_window_;
-  NameMap<Binding> bindings_;
+  NameMap<std::uint32_t> bindings_;          // of what was made: the block of the plan that has the name
+  Name newest_ = 0;                          // no later name was ever bound
   std::vector<Owner> owners_;                // by block
   std::span<const Access> launch_;           // that is looked at
   std::vector<Access> merged_;               // the same, each block once, where it is not so
@@ -113,6 +115,7 @@ private:
   bool overwrites_leaves_ = false; // names of leaves may be those of other blocks
   bool on_plan_ = true;
   std::uint64_t position_ = 0, next_ = 0; // of the launch that came last, and of the one that the plan foretells
+  std::size_t place_ = 0;                 // next_ in the plan, which may follow itself
   std::uint64_t stretch_ = 0;
   std::uint64_t divergences_ = 0, followed_ = 0, strayed_ = 0;
 };

@@ -22,12 +22,12 @@ struct StreamedBlock : Block, plans::Resident {
   std::unique_ptr<SpillFile::Copy> on_disk;
   // A copy that is there may still have to be filled, or may be stale: then it is not current. What is on disk always is.
   bool device_is_current = false, host_is_current = false;
-  std::uint64_t number = 0; // in the order in which blocks were taken: its name, but for leaves of the call that is going on
-  bool numbered = false;    // somebody knows it by its number
-  bool charged = true;      // to the machine's account: all but what is on disk alone
-  std::uint64_t launch = 0; // the number of the launch that used it last, and its place among what that used
-  std::size_t operand = 0;
-  Order::iterator at_host;  // its place among those that have a copy on the host, in the order in which they came there
+  bool charged = true;       // to the machine's account: all but what is on disk alone
+  std::uint32_t operand = 0; // its place among what the launch used that used it last,
+  std::uint64_t launch = 0;  // and the number of that
+  std::uint64_t number = 0;  // in the order in which blocks were taken: its name, but for leaves of the call that is going on
+  bool numbered = false;     // somebody knows it by its number
+  Order::iterator at_host;   // its place among those that have a copy on the host, in the order in which they came there
 
   bool written() const { return device_is_current || host_is_current || on_disk != nullptr; }
   bool has_copy_below() const { return host_is_current || on_disk != nullptr; }
@@ -37,6 +37,7 @@ struct StreamedBlock : Block, plans::Resident {
 struct Operand {
   StreamedBlock* block = nullptr;
   plans::Use use = plans::Use::read;
+  bool is_read = false;
 };
 
 inline StreamedBlock& streamed(Block& block) { return static_cast<StreamedBlock&>(block); }

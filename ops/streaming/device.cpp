@@ -24,10 +24,10 @@ public:
   const Counts& counts() const override { return residency_.counts(); }
 
   void launch(StreamKind stream, const Launch& launch) override {
-    collect(launch);
-    residency_.begin_launch(operands_, launch.cost);
-    queue(stream, launch);
-    residency_.end_launch(operands_, launch.writes);
+    const std::span<const Operand> operands = collected(launch);
+    residency_.begin_launch(operands, launch.cost);
+    queue(stream, launch, operands);
+    residency_.end_launch(operands, launch.writes);
   }
 
   void begin_call(std::uint64_t code, std::span<Storage* const> leaves) override {
@@ -61,40 +61,47 @@ private:
   static bool is_ours(const Block& block) { return Residency::is_name(block.data); }
 
   // What is ours of what the launch uses.
-  void collect(const Launch& launch) {
+  std::span<const Operand> collected(const Launch& launch) {
     ++launches_;
-    operands_.clear();
+    want(operands_, launch.reads.size() + launch.writes.size());
+    Operand *const first = operands_.data(), *end = first;
+    const auto add = [&](StreamedBlock& block, plans::Use use) {
+      if (block.launch != launches_) {
+        block.launch = launches_;
+        block.operand = static_cast<std::uint32_t>(end - first);
+        *end++ = {&block, use, use == plans::Use::read};
+        return;
+      }
+      Operand& before = first[block.operand];
+      if (use == plans::Use::read || (use == plans::Use::write_part && !before.is_read)) residency_.note_hit();
+      before.use = plans::both(before.use, use);
+    };
     for (Block* const block : launch.reads)
       if (is_ours(*block)) add(streamed(*block), plans::Use::read);
     for (Block* const block : launch.writes)
-      if (is_ours(*block)) add(streamed(*block), is_written_whole(*block, launch) ? plans::Use::write_whole : plans::Use::write_part);
-  }
-  void add(StreamedBlock& block, plans::Use use) {
-    if (block.launch != launches_) {
-      block.launch = launches_;
-      block.operand = operands_.size();
-      operands_.push_back({&block, use});
-      return;
-    }
-    Operand& before = operands_[block.operand];
-    if (before.use == use && use != plans::Use::write_whole) residency_.note_hit();
-    before.use = plans::both(before.use, use);
+      if (is_ours(*block))
+        add(streamed(*block), is_written_whole(*block, launch) ? plans::Use::write_whole : plans::Use::write_part);
+    return {first, end};
   }
 
   // Brings what is used, and gives the launch to the wrapped device with the addresses there.
-  void queue(StreamKind stream, const Launch& launch) {
-    const Residency::Pins pins(residency_, operands_);
-    blocks_.clear();
-    for (Block* const block : launch.reads) blocks_.push_back(is_ours(*block) ? streamed(*block).on_device : block);
-    for (Block* const block : launch.writes) blocks_.push_back(is_ours(*block) ? streamed(*block).on_device : block);
-    views_.clear();
-    translate(launch.call.inputs, launch.reads, launch.writes);
-    translate(launch.call.outputs, launch.writes, launch.reads);
-    const std::span<Block* const> blocks = blocks_;
-    const std::span<const View> views = views_;
-    const auto inputs = views.first(launch.call.inputs.size()), outputs = views.subspan(inputs.size());
-    const auto reads = blocks.first(launch.reads.size()), writes = blocks.subspan(reads.size());
+  void queue(StreamKind stream, const Launch& launch, std::span<const Operand> operands) {
+    const Residency::Pins pins(residency_, operands);
+    want(blocks_, launch.reads.size() + launch.writes.size());
+    Block** block = blocks_.data();
+    for (const auto& named : {launch.reads, launch.writes})
+      for (Block* const one : named) *block++ = is_ours(*one) ? streamed(*one).on_device : one;
+    want(views_, launch.call.inputs.size() + launch.call.outputs.size());
+    View* view = views_.data();
+    for (const View& input : launch.call.inputs) translate(*view++ = input, launch.reads, launch.writes);
+    for (const View& output : launch.call.outputs) translate(*view++ = output, launch.writes, launch.reads);
+    const std::span<Block*const> reads(blocks_.data(), launch.reads.size()), writes(reads.end(), launch.writes.size());
+    const std::span<const View> inputs(views_.data(), launch.call.inputs.size()),
+        outputs(inputs.end(), launch.call.outputs.size());
     wrapped_.launch(stream, Launch{launch.op, {inputs, outputs, launch.call.attributes}, reads, writes, launch.cost});
+  }
+  template <class T> static void want(std::vector<T>& buffer, std::size_t size) {
+    if (buffer.size() < size) buffer.resize(size);
   }
   Block* take_block(std::int64_t bytes) override { return residency_.take(bytes); }
   Block* take_over_block(Block* block) override { return residency_.take_over(block); }
@@ -107,14 +114,9 @@ private:
       if (view.data == block.data && view.elements() * bytes_of(view.dtype) == block.bytes) return true;
     return false;
   }
-  // The same with the addresses on the device; `likely` are the blocks where they are looked for first.
-  void translate(std::span<const View> views, std::span<Block* const> likely, std::span<Block* const> others) {
-    for (const View& view : views) {
-      views_.push_back(view);
-      if (!Residency::is_name(view.data)) continue;
-      void*& data = views_.back().data;
-      if (!translate(data, likely)) translate(data, others);
-    }
+  // To the address on the device; `likely` are the blocks where it is looked for first.
+  static void translate(View& view, std::span<Block* const> likely, std::span<Block* const> others) {
+    if (Residency::is_name(view.data) && !translate(view.data, likely)) translate(view.data, others);
   }
   static bool translate(void*& data, std::span<Block* const> blocks) {
     const auto at = reinterpret_cast<std::uintptr_t>(data);
@@ -129,7 +131,7 @@ private:
 
   Device& wrapped_;
   Residency residency_;
-  // Of the launch that is being put together: kept, so that what they hold is not allocated for each.
+  // Of the launch that is being put together: kept for the next one, and only ever longer.
   std::vector<Operand> operands_;
   std::uint64_t launches_ = 0;
   std::vector<Block*> blocks_;

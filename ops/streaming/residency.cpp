@@ -98,7 +98,7 @@ void Residency::drop_on_host(StreamedBlock& block) noexcept {
 Residency::Pins::Pins(Residency& residency, std::span<const Operand> operands) : operands_(operands) {
   for (const Operand& operand : operands) operand.block->pins = operand.block->on_device != nullptr ? 1 : 0;
   try {
-    for (const auto& [block, use] : operands) {
+    for (const auto& [block, use, is_read] : operands) {
       if (use == plans::Use::write_whole) {
         if (block->on_device == nullptr) residency.take_on_device(*block);
       } else if (block->device_is_current) {
@@ -136,19 +136,21 @@ void Residency::drop_below(StreamedBlock& block) noexcept {
 
 void Residency::begin_launch(std::span<const Operand> operands, const Cost& cost) {
   if (!course_.is_noted()) return;
-  accesses_.resize(operands.size());
-  for (std::size_t i = 0; i < operands.size(); ++i)
-    accesses_[i] = {operands[i].block->name, operands[i].block->Resident::bytes, operands[i].use};
-  if (course_.launch(course_.is_recorded() ? backing_.modelled(cost) : 0, accesses_)) residents_.replan();
+  if (accesses_.size() < operands.size()) accesses_.resize(operands.size());
+  plans::Access* access = accesses_.data();
+  for (const auto& [block, use, is_read] : operands) *access++ = {block->name, block->Resident::bytes, use};
+  const plans::Picoseconds duration = course_.is_recorded() ? backing_.modelled(cost) : 0;
+  if (course_.launch(duration, {accesses_.data(), operands.size()})) residents_.replan();
 }
 
 // The launch has been queued, so nothing may fail here: what is not noted now will be when it is used again.
 void Residency::end_launch(std::span<const Operand> operands, std::span<Block* const> writes) noexcept {
-  for (const auto& [block, use] : operands)
+  const plans::Picoseconds end = backing_.timeline().execute;
+  for (const auto& [block, use, is_read] : operands) {
     if (plans::writes(use)) written_on_device(*block);
+    residents_.put(*block, !block->has_copy_below(), end);
+  }
   try {
-    const plans::Picoseconds end = backing_.timeline().execute;
-    for (const Operand& operand : operands) residents_.put(*operand.block, !operand.block->has_copy_below(), end);
     if (residents_.foresees()) write_back_ahead(writes);
     residents_.tick();
     if (!residents_.missing().empty()) prefetch();

@@ -106,11 +106,12 @@ private:
   Backing& backing_;
   std::unique_ptr<SpillFile> disk_;
   Order on_host_;
-  std::vector<StreamedBlock*> leaves_;    // of the call that is going on; null where one is no more
-  plans::NameMap<StreamedBlock*> absent_; // what is no leaf and has left the device in it, while a plan is followed that may ask for it
+  std::vector<StreamedBlock*> leaves_; // of the call that is going on; null where one is no more
+  plans::NameMap<StreamedBlock*>
+      absent_; // what is no leaf and has left the device in it, while a plan is followed that may ask for it
   std::unordered_map<std::uint64_t, StreamedBlock*> numbered_; // whose numbers were asked for
-  std::vector<plans::Access> accesses_;   // of the launch that begins
-  plans::Residents residents_;            // what has a copy on the device; it looks at the course's follower
+  std::vector<plans::Access> accesses_; // of the launch that begins
+  plans::Residents residents_;          // what has a copy on the device; it looks at the course's follower
   std::uint64_t next_number_ = 0;
   std::uintptr_t next_name_ = kFirstName;
   Counts counts_;

@@ -178,3 +178,38 @@ TEST_CASE("runs that leave their plan at random places find it again") {
     CHECK(on_plan * 2 > launches);
   }
 }
+
+TEST_CASE("a block that a launch names twice is one of the plan's, seen before or not") {
+  Recorder recorder(0);
+  recorder.launch(1, std::vector{write(born_name(0), 8), write(born_name(1), 8)}); // two that are made
+  recorder.launch(1, std::vector{read(born_name(0), 8), read(born_name(1), 8), write(born_name(2), 8)});
+  recorder.launch(1, std::vector{read(born_name(0), 8), read(born_name(0), 8), read(leaf_name(3), 8), read(leaf_name(3), 8)});
+  const AccessPlan plan = finished(recorder);
+  const std::vector<Access> made = {write(born_name(10), 8), write(born_name(11), 8)};
+  Follower follower(plan);
+  CHECK(follower.launch(std::vector{write(born_name(10), 8), write(born_name(10), 8)}) == Step::diverges);
+  Follower other(plan);
+  CHECK(other.launch(made) == Step::follows);
+  CHECK(other.launch(std::vector{read(born_name(10), 8), read(born_name(10), 8), write(born_name(12), 8)}) == Step::diverges);
+  Follower right(plan);
+  CHECK(right.launch(made) == Step::follows);
+  CHECK(right.launch(std::vector{read(born_name(10), 8), read(born_name(11), 8), write(born_name(12), 8)}) == Step::follows);
+  CHECK(right.launch(std::vector{read(born_name(10), 8), read(born_name(10), 8), read(leaf_name(3), 8), read(leaf_name(3), 8)}) ==
+        Step::follows);
+  CHECK(right.divergences() == 0);
+}
+
+TEST_CASE("a leaf that was dropped is the plan's again where a launch uses it") {
+  Recorder recorder(0);
+  for (int i = 0; i < 4; ++i) recorder.launch(1, std::vector{read(leaf_name(0), 8)});
+  const AccessPlan plan = finished(recorder);
+  Follower follower(plan);
+  CHECK(follower.launch(std::vector{read(leaf_name(0), 8)}) == Step::follows);
+  CHECK(follower.name_of(0) == leaf_name(0));
+  follower.dropped(leaf_name(0));
+  CHECK_FALSE(follower.name_of(0));
+  CHECK(follower.next_use(leaf_name(0)).never());
+  CHECK(follower.launch(std::vector{read(leaf_name(0), 8)}) == Step::follows);
+  CHECK(follower.name_of(0) == leaf_name(0));
+  CHECK(follower.next_use(leaf_name(0)).position == 2);
+}
