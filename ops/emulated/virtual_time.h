@@ -1,5 +1,6 @@
 // When queued work would begin and end on a device of given rates. Nothing here looks at a clock: times follow from tickets and
-// modelled durations alone, so they are the same in every run, however busy this machine is.
+// modelled durations alone, so they are the same in every run, however busy this machine is. Memory is bytes that are free from
+// some time on, not addresses: where an arena puts a block makes nobody wait here.
 #pragma once
 
 #include "ops/cost.h"
@@ -35,12 +36,16 @@ public:
     Picoseconds begin = 0, end = 0;
     Picoseconds waited = 0; // since the operation before it on its stream ended and it was queued, for other streams
   };
-  // An operation takes so long from when its stream, the host and all that it waits for let it begin.
-  Span add(const Operation& operation, Picoseconds duration);
+  // An operation takes so long from when its stream, the host and all that it waits for let it begin, but not before `ready`.
+  Span add(const Operation& operation, Picoseconds duration, Picoseconds ready = 0);
+  // The stream has been busy with something that is not queued on it.
+  void note(StreamKind stream, const Span& span);
   // The host has waited for these.
   void host_waits_for(const Tickets& tickets);
   void host_waits_until(Picoseconds when) { host_ = std::max(host_, when); }
   Picoseconds host() const { return host_; }
+  // When all of these are done.
+  Picoseconds end_of(const Tickets& tickets) const;
   // When all that has been queued so far is done.
   Picoseconds end() const;
   Picoseconds end_of(StreamKind stream) const { return last_[index_of(stream)]; }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "ops/device.h"
-#include "ops/streaming/backing.h"
 
 #include <cstdint>
 #include <memory>
@@ -17,6 +16,7 @@ namespace cairn::ops::streaming {
 #define CAIRN_STREAMING_COUNTS(X)                                                                                                \
   X(hits, "operands that were on the device")                                                                                    \
   X(misses, "operands that had to be brought there")                                                                             \
+  X(faults, "pages of unified memory that a kernel stopped at")                                                                  \
   X(evictions, "copies that left the device and had one below")                                                                  \
   X(write_backs, "copies that had none and were written back first")                                                             \
   X(prefetches, "copies that came before they were asked for")                                                                   \

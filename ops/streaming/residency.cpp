@@ -12,6 +12,20 @@ namespace cairn::ops::streaming {
 Residency::Residency(Ledger& ledger, Device& wrapped)
     : ledger_(ledger), wrapped_(wrapped), backing_(*wrapped.backing()), residents_(std::make_unique<plans::Residents>(nullptr)) {
   backing_.set_evictor(this);
+  const plans::Policy policy = backing_.streaming().policy;
+  if (!plans::is_unified(policy)) return;
+  const std::int64_t budget = backing_.device_budget();
+  const bool prefetched = policy == plans::Policy::unified_prefetched;
+  const auto note = [this, prefetched](const plans::UnifiedMemory::Move& move) {
+    (move.in ? counts_.bytes_in : counts_.bytes_out) += static_cast<std::int64_t>(move.bytes);
+    backing_.note_copy(move.in ? StreamKind::copy_in : StreamKind::copy_out, move.begin, move.end,
+                       static_cast<std::int64_t>(move.bytes),
+                       {move.name, !move.in     ? "pages make room for it"
+                                   : prefetched ? "prefetch"
+                                                : "faults"});
+  };
+  unified_ = std::make_unique<plans::UnifiedMemory>(
+      plans::Memory{static_cast<std::uint64_t>(budget == 0 ? INT64_MAX : budget), backing_.link()}, prefetched, note);
 }
 
 Residency::~Residency() { backing_.set_evictor(nullptr); }
@@ -52,6 +66,7 @@ StreamedBlock* Residency::take(std::int64_t bytes) {
   block->bytes = bytes;
   block->number = next_number_++;
   course_.made(name_of(*block), bytes);
+  if (unified_ != nullptr) unified_->made(name_of(*block), static_cast<std::uint64_t>(bytes), false);
   by_name_.emplace(name_of(*block), block.get());
   block->data = reinterpret_cast<void*>(next_name_);
   next_name_ += static_cast<std::uintptr_t>((bytes + 2 * kAlignment - 1) / kAlignment * kAlignment);
@@ -72,6 +87,10 @@ StreamedBlock* Residency::take_over(Block* on_device) {
   block->device_is_current = true;
   block->at_device = one.begin();
   on_device_.splice(on_device_.end(), one);
+  if (unified_ != nullptr) {
+    const plans::Access all[] = {{name_of(*block), static_cast<std::uint64_t>(block->bytes), plans::Use::write_whole}};
+    unified_->launch(0, all, backing_.next_launch());
+  }
   return block;
 }
 
@@ -79,11 +98,12 @@ void Residency::give_back(StreamedBlock* block) noexcept {
   const plans::Name name = name_of(*block);
   forget([&] { residents_->dropped(name); });
   course_.dropped(name);
+  if (unified_ != nullptr) unified_->dropped(name);
   by_name_.erase(name);
   if (block->leaf != kNoLeaf) leaves_[block->leaf] = nullptr;
   drop_on_device(*block);
   drop_on_host(*block);
-  if (block->on_disk != nullptr) disk_->forget(std::move(block->on_disk));
+  forget_on_disk(*block);
   delete block;
 }
 
@@ -127,7 +147,7 @@ void Residency::Pins::keep(StreamedBlock& block) {
 }
 
 Block& Residency::Pins::bring(StreamedBlock& block) {
-  residency_.bring_to_device(block);
+  residency_.bring_to_device(block, "demand");
   return pin(block);
 }
 
@@ -136,7 +156,7 @@ Block& Residency::Pins::make(StreamedBlock& block) {
   return pin(block);
 }
 
-void Residency::bring_to_device(StreamedBlock& block) {
+void Residency::bring_to_device(StreamedBlock& block, std::string_view reason) {
   if (block.device_is_current || !block.written()) {
     ++counts_.hits;
     if (block.on_device == nullptr) take_on_device(block);
@@ -146,19 +166,41 @@ void Residency::bring_to_device(StreamedBlock& block) {
   const Held held(block);
   if (!block.host_is_current) read_from_disk(block);
   if (block.on_device == nullptr) take_on_device(block);
-  backing_.queue_copy(StreamKind::copy_in, *block.on_device, *block.on_host);
+  queue_copy(StreamKind::copy_in, block, reason);
   block.device_is_current = true;
-  counts_.bytes_in += block.bytes;
+}
+
+void Residency::queue_copy(StreamKind stream, StreamedBlock& block, std::string_view reason) {
+  const bool in = stream == StreamKind::copy_in;
+  const bool waits = in && backing_.streaming().policy == plans::Policy::demand;
+  backing_.queue_copy(stream, in ? *block.on_device : *block.on_host, in ? *block.on_host : *block.on_device,
+                      waits ? backing_.timeline().execute : 0, {name_of(block), reason});
+  if (unified_ == nullptr) (in ? counts_.bytes_in : counts_.bytes_out) += block.bytes;
 }
 
 void Residency::written_on_device(StreamedBlock& block) noexcept {
   block.device_is_current = true;
   drop_on_host(block);
-  if (block.on_disk != nullptr) disk_->forget(std::move(block.on_disk));
+  forget_on_disk(block);
 }
 
 void Residency::begin_launch(std::span<const plans::Access> accesses, const Cost& cost) {
+  if (unified_ != nullptr) move_pages(accesses, backing_.modelled(cost));
+  const std::int64_t divergences = counts_.divergences;
   if (course_.launch(backing_.modelled(cost), accesses)) residents_->replan();
+  if (Tracer* const tracer = backing_.tracer(); tracer != nullptr && counts_.divergences != divergences)
+    tracer->moment(backing_.timeline().execute, "the run leaves its plan");
+}
+
+// Elements come and go block by block, and take no virtual time: what does are pages, as the model says.
+void Residency::move_pages(std::span<const plans::Access> accesses, plans::Picoseconds duration) {
+  const auto begins = unified_->launch(duration, accesses, backing_.next_launch());
+  if (!begins)
+    throw DeviceMemoryExceeded(
+        fmt::format("streaming: what one operation uses, in pages of {} bytes, has no room in the {} bytes of {}",
+                    plans::UnifiedMemory::kPage, backing_.device_budget(), wrapped_.name()));
+  counts_.faults = static_cast<std::int64_t>(unified_->moved().faults);
+  backing_.hold_next_launch(*begins);
 }
 
 // The launch has been queued, so nothing may fail here: what is not noted now will be when it is used again.
@@ -169,11 +211,14 @@ void Residency::end_launch(std::span<const plans::Access> accesses) noexcept {
       StreamedBlock& block = *by_name_.at(access.name);
       residents_->put(access.name, access.bytes, !block.has_copy_below(), end);
       if (!plans::writes(access.use) || !residents_->must_out(access.name)) continue;
-      write_back(block); // it will have to be, and now there is time
+      write_back(block, "write-back"); // it will have to be, and now there is time
       ++counts_.write_backs;
       residents_->cleaned(access.name, backing_.timeline().copy_out);
     }
     residents_->tick();
+    if (Tracer* const tracer = backing_.tracer();
+        tracer != nullptr && std::exchange(traced_on_disk_, bytes_on_disk_) != bytes_on_disk_)
+      tracer->memory("disk", end, bytes_on_disk_);
     prefetch();
   } catch (...) { // cancelled, or a disk that fails, or no memory: whoever needs what did not come meets that again
   }
@@ -197,7 +242,7 @@ void Residency::prefetch() {
     if (found == by_name_.end() || !found->second->has_copy_below()) return; // the plan knows more than there is
     StreamedBlock& block = *found->second;
     for (const plans::Name name : fetch->evicted) evict(*by_name_.at(name));
-    bring_to_device(block);
+    bring_to_device(block, "prefetch");
     --counts_.misses; // nobody has asked for it
     ++counts_.prefetches;
     residents_->put(fetch->name, fetch->bytes, false, backing_.timeline().copy_in);
@@ -206,6 +251,10 @@ void Residency::prefetch() {
 
 void Residency::begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves) {
   if (backing_.device_budget() == 0) return;
+  if (backing_.streaming().policy != plans::Policy::planned) {
+    if (Tracer* const tracer = backing_.tracer()) tracer->moment(backing_.timeline().execute, "a call begins");
+    return;
+  }
   residents_ = std::make_unique<plans::Residents>(nullptr); // the follower that the last one looks at goes
   const auto rename = [&](StreamedBlock& block, std::uint64_t leaf) {
     auto node = by_name_.extract(name_of(block));
@@ -227,6 +276,9 @@ void Residency::begin_call(std::uint64_t code, std::span<StreamedBlock* const> l
   course_.begin(code, bytes, {static_cast<std::uint64_t>(backing_.device_budget()), backing_.link()});
   residents_ = std::make_unique<plans::Residents>(course_.follower(), course_.foresight());
   for (const StreamedBlock* const block : on_device_) make_known(*block);
+  if (Tracer* const tracer = backing_.tracer())
+    tracer->moment(backing_.timeline().execute,
+                   course_.follower() != nullptr ? "a call begins along its plan" : "a call begins and is recorded");
   prefetch();
 }
 
@@ -266,7 +318,7 @@ bool Residency::make_room(std::int64_t bytes) {
 
 void Residency::evict(StreamedBlock& block) {
   if (block.device_is_current && !block.has_copy_below()) {
-    write_back(block);
+    write_back(block, "eviction");
     ++counts_.write_backs;
   } else {
     ++counts_.evictions;
@@ -275,11 +327,10 @@ void Residency::evict(StreamedBlock& block) {
   uncharge_if_away(block);
 }
 
-void Residency::write_back(StreamedBlock& block) {
+void Residency::write_back(StreamedBlock& block, std::string_view reason) {
   if (block.on_host == nullptr) take_on_host(block);
-  backing_.queue_copy(StreamKind::copy_out, *block.on_host, *block.on_device);
+  queue_copy(StreamKind::copy_out, block, reason);
   block.host_is_current = true;
-  counts_.bytes_out += block.bytes;
 }
 
 void Residency::take_on_host(StreamedBlock& block) {
@@ -334,9 +385,16 @@ void Residency::write_to_disk(StreamedBlock& block) {
     throw SpillError(disk_->refusal());
   }
   block.on_disk = std::move(copy);
-  backing_.note_disk(block.bytes);
+  bytes_on_disk_ += block.bytes;
+  backing_.note_disk(block.bytes, {name_of(block), "to the disk"});
   ++counts_.to_disk;
   counts_.bytes_to_disk += block.bytes;
+}
+
+void Residency::forget_on_disk(StreamedBlock& block) noexcept {
+  if (block.on_disk == nullptr) return;
+  disk_->forget(std::move(block.on_disk));
+  bytes_on_disk_ -= block.bytes;
 }
 
 void Residency::read_from_disk(StreamedBlock& block) {
@@ -350,7 +408,7 @@ void Residency::read_from_disk(StreamedBlock& block) {
   disk_->read(*block.on_disk, block.on_host->data, true);
   if (disk_->wait(*block.on_disk, nullptr) == SpillFile::Fate::failed) throw SpillError(disk_->read_fault());
   block.host_is_current = true;
-  backing_.note_disk(block.bytes);
+  backing_.note_disk(block.bytes, {name_of(block), "from the disk"});
   ++counts_.from_disk;
   counts_.bytes_from_disk += block.bytes;
 }
@@ -393,7 +451,8 @@ void Residency::copy_in(StreamedBlock& to, std::int64_t offset, const void* from
   backing_.host_waits_to_write(*to.on_host);
   std::memcpy(static_cast<char*>(to.on_host->data) + offset, from, static_cast<std::size_t>(bytes));
   to.host_is_current = true;
-  if (to.on_disk != nullptr) disk_->forget(std::move(to.on_disk));
+  forget_on_disk(to);
+  if (unified_ != nullptr) unified_->fill(name_of(to));
 }
 
 void Residency::copy_out(StreamedBlock& from, std::int64_t offset, void* to, std::int64_t bytes) {

@@ -6,6 +6,7 @@
 
 #include "ops/plans/prefetcher.h"
 #include "ops/plans/residents.h"
+#include "ops/plans/unified.h"
 #include "ops/streaming/backing.h"
 #include "ops/streaming/block.h"
 #include "ops/streaming/course.h"
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -77,11 +79,12 @@ private:
   static constexpr std::uintptr_t kFirstName = std::uintptr_t{1} << 57;
   static constexpr std::int64_t kAlignment = 512;
 
-  void bring_to_device(StreamedBlock& block);
+  // `reason`: what a trace says of the copy.
+  void bring_to_device(StreamedBlock& block, std::string_view reason);
   void take_on_device(StreamedBlock& block);
   void take_on_host(StreamedBlock& block);
   // So that the host's copy is current.
-  void write_back(StreamedBlock& block);
+  void write_back(StreamedBlock& block, std::string_view reason);
   void read_from_disk(StreamedBlock& block);
   void drop_on_device(StreamedBlock& block) noexcept;
   void drop_on_host(StreamedBlock& block) noexcept;
@@ -89,8 +92,13 @@ private:
   // To what decides who leaves; a block on the device that it does not know stays.
   void make_known(const StreamedBlock& block);
   void prefetch();
+  void queue_copy(StreamKind stream, StreamedBlock& block, std::string_view reason);
+  // What unified memory moves for a launch.
+  void move_pages(std::span<const plans::Access> accesses, plans::Picoseconds duration);
   bool evict_one_from_host();
   void write_to_disk(StreamedBlock& block);
+  void forget_on_disk(StreamedBlock& block) noexcept;
+  void trace_call() const;
   void uncharge_if_away(StreamedBlock& block) noexcept;
   [[noreturn]] void refuse_on_device(std::int64_t bytes);
   [[noreturn]] void refuse_on_host(std::int64_t bytes);
@@ -100,7 +108,8 @@ private:
   Device& wrapped_;
   Backing& backing_;
   std::unique_ptr<SpillFile> disk_;
-  Order on_device_, on_host_; // those that have a copy there
+  std::int64_t bytes_on_disk_ = 0, traced_on_disk_ = 0; // and as a trace was told last
+  Order on_device_, on_host_;                           // those that have a copy there
   std::unordered_map<plans::Name, StreamedBlock*> by_name_;
   std::vector<StreamedBlock*> leaves_;          // of the call that is going on; null where one is no more
   std::unique_ptr<plans::Residents> residents_; // those of on_device_; it looks at the course's follower
@@ -108,6 +117,7 @@ private:
   std::uintptr_t next_name_ = kFirstName;
   Counts counts_;
   Course course_{counts_};
+  std::unique_ptr<plans::UnifiedMemory> unified_; // null under other policies
 };
 
 } // namespace cairn::ops::streaming

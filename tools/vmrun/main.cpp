@@ -9,6 +9,7 @@
 #include "reports.h"
 #include "run_page.h"
 #include "streams.h"
+#include "trace_file.h"
 
 #include <algorithm>
 #include <atomic>
@@ -69,6 +70,7 @@ private:
   void make_folder(const std::string& path) const;
   std::string work_message() const;
   void trace();
+  void begin_trace_file();
   void create();
   void load();
   ModuleHandle compiled_or_read() const;
@@ -94,6 +96,7 @@ private:
   Streams streams_;
   Reports reports_{[this](const std::string& text) { streams_.report(text); }};
   RunPage page_;
+  TraceFile trace_file_;
   VmHandle vm_;
   std::vector<int> pipes_; // kept open for their readers
   int stats_descriptor_ = STDERR_FILENO, profile_descriptor_ = STDERR_FILENO;
@@ -122,6 +125,7 @@ int Session::run() {
     make_folder(options_.events);
     complain(spill_warning(options_));
     create();
+    if (!options_.trace_file.empty() && !options_.verify_only) begin_trace_file();
     load();
     if (options_.verify_only) return kDone;
     std::string error;
@@ -175,6 +179,14 @@ void Session::make_folder(const std::string& path) const {
   if (!std::filesystem::create_directories(path, error))
     throw Leave{kBadUsage,
                 path + ": error: cannot be made a folder: " + (error ? error.message() : std::strerror(ENOTDIR)) + "\n"};
+}
+
+void Session::begin_trace_file() {
+  CairnBuffer error;
+  const auto add = [](void* user, const cairn_trace_event* event) { static_cast<Session*>(user)->trace_file_.add(*event); };
+  if (cairn_vm_trace(vm_.get(), add, this, error.text()) != CAIRN_OK)
+    throw Leave{kBadUsage, "vmrun: error: --trace-file: " + std::string(error.view()) + "\n"};
+  trace_file_.begin(open_target(options_.trace_file), options_.trace_file);
 }
 
 void Session::create() {
@@ -459,6 +471,10 @@ int Session::finish(int code, std::string_view message) {
   }
   if (std::string faults; !reports_.settle(faults) && code != kBadUsage) {
     complain(faults);
+    code = kBadUsage;
+  }
+  if (std::string fault; trace_file_.begun() && !trace_file_.end(fault) && code != kBadUsage) {
+    complain(fault);
     code = kBadUsage;
   }
   if (vm_ == nullptr || code == kBadUsage) return code;

@@ -1,4 +1,5 @@
 // What a machine of cairn.h answers about itself: errors, results, counters, progress, places, profile.
+#include "ops/streaming/backing.h"
 #include "vm/api/interruptible.h"
 #include "vm/api/memory.h"
 #include "vm/explain/forms.h"
