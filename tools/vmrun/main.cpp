@@ -122,6 +122,7 @@ int Session::run() {
     look_at_target(options_.explain_file);
     look_at_target(options_.metrics, false); // who opens it says so
     look_at_target(options_.report);
+    look_at_target(options_.trace_file);
     make_folder(options_.events);
     complain(spill_warning(options_));
     create();
