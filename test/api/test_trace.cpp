@@ -51,15 +51,18 @@ TEST_CASE("the host is told of each kernel and copy, in the order in which they 
   Vm vm(options);
   REQUIRE(cairn_vm_trace(vm.vm, Traced::add, &traced, nullptr) == CAIRN_OK);
   vm.run(program);
-  CHECK(vm.output == "((8. 11.) (16. 23.))");
+  CHECK(vm.output == "((8.0 11.0) (16.0 23.0))");
   std::string all;
   for (const std::string& line : traced.lines) all += line + "\n";
-  CHECK(all == "copy_in b0 16 demand\n"
-               "execute matmul f32 (2 2), f32 (2 2) -> f32 (2 2) 48 16 top level at guest.scm:2:11\n"
+  CHECK(all == "copy_in b0 32 demand\n"
+               "execute cast f64 (2 2) -> f32 (2 2) 48 4 a procedure at guest.scm:1:11\n"
+               "device holds 48\n"
+               "host holds 32\n"
+               "execute matmul f32 (2 2), f32 (2 2) -> f32 (2 2) 48 16 a procedure at guest.scm:2:11\n"
                "device holds 32\n"
-               "host holds 16\n"
-               "execute add f32 (2 2), number -> f32 (2 2) 32 4 top level at guest.scm:3:22\n"
-               "device holds 32\n"
+               "host holds 0\n"
+               "execute + f32 (2 2), number -> f32 (2 2) 32 4 a procedure at guest.scm:3:22\n"
+               "device holds 48\n"
                "copy_out elements 16 read by the host\n");
 }
 

@@ -85,6 +85,28 @@ class Streaming(ToolTest):
         self.assertLess(faster["modelled_s"], device["modelled_s"])
         self.assertEqual(faster["execute_s"], device["execute_s"])
 
+    def test_policies_are_about_copies_and_times_alone(self):
+        for program in ("net.scm", "updates.scm"):
+            right = self.vmrun(program).output
+            times = {}
+            for policy in ("planned", "demand", "waiting", "unified-prefetched", "unified"):
+                for settings in ("memory=1MiB,host=1GiB", "memory=1MiB,host=1MiB,disk=disk", "host=1GiB"):
+                    with self.subTest(program=program, policy=policy, settings=settings):
+                        output, device = self.streamed(program, f"{settings},policy={policy}")
+                        self.assertEqual(output, right)
+                        self.assertEqual(device["followed"] > 0, policy == "planned" and "memory" in settings)
+                        self.assertEqual(device["faults"] > 0, policy == "unified")
+                        self.assertEqual((output, device), self.streamed(program, f"{settings},policy={policy}"))
+                        times.setdefault(settings, []).append(device["modelled_s"])
+            self.assertEqual(times["memory=1MiB,host=1GiB"], sorted(times["memory=1MiB,host=1GiB"]), program)
+        self.assertEqual(self.streamed("net.scm", "memory=1MiB,host=1GiB,policy=planned"), self.streamed("net.scm", "memory=1MiB,host=1GiB"))
+
+    def test_pages_that_have_no_room(self):
+        self.write("small.scm", "(define w (randn '(128 128))) (define x (randn '(32 128))) (write (tensor->number (sum (matmul x w))))")
+        self.streamed("small.scm", "memory=140KiB,host=1GiB,policy=demand")
+        done = self.vmrun("--device=emulated,memory=140KiB,host=1GiB,policy=unified", "small.scm", code=3)
+        self.assertRegex(done.errors, r"streaming: what one operation uses, in pages of 65536 bytes, has no room in the 143360 bytes of emulated")
+
     def test_saved_in_the_middle_and_resumed(self):
         for program in ("net.scm", "updates.scm"):
             right = self.vmrun(program).output
@@ -111,6 +133,8 @@ class Streaming(ToolTest):
         for settings, why in (("host=", "expected host=SIZE, a size like 256MiB, got `host=`"), ("host=lots", "expected host=SIZE"),
                               ("disk=", "expected disk=FOLDER, got `disk=`"), ("disk=no-such-folder", "disk=no-such-folder: "),
                               ("disk-size=1GiB", "disk-size=SIZE is of the folder that disk=FOLDER names, and there is none"),
+                              ("policy=lru", "expected policy=NAME, one of planned, demand, waiting, unified, unified-prefetched, got `policy=lru`"),
+                              ("policy", "expected policy=NAME, one of planned, "), ("policy=", "expected policy=NAME, one of planned, "),
                               ("speed=1", "`speed=1` is none of its settings: memory=SIZE, bandwidth=SIZE, ")):
             with self.subTest(settings=settings):
                 self.assertIn(why, self.vmrun("--device=emulated," + settings, "net.scm", code=2).errors)
