@@ -4,49 +4,65 @@
 #include "ops/plans/access_plan.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <map>
+#include <deque>
 #include <new>
 
 namespace cairn::ops::plans {
 
 class Room {
 public:
-  explicit Room(std::uint64_t bytes) : free_{{0, bytes}}, bytes_(bytes) {}
+  explicit Room(std::uint64_t bytes) : at_once_(bytes), bytes_(bytes) {}
   std::uint64_t bytes() const { return bytes_; }
 
-  // Of so many different times the earliest two are taken for the later one, and all of them where there is no memory for one.
+  // Times mostly rise. Of so many different ones the earliest two are taken for the later one.
   void give(std::uint64_t bytes, Picoseconds at) noexcept {
     bytes_ += bytes;
     if (bytes == 0) return;
-    try {
-      free_[at] += bytes;
-    } catch (const std::bad_alloc&) {
-      free_.rbegin()->second += bytes;
+    if (at == 0) {
+      at_once_ += bytes;
+      return;
     }
-    if (free_.size() <= kMostTimes) return;
-    const auto earliest = std::next(free_.begin()); // behind what is free at once
-    std::next(earliest)->second += earliest->second;
-    free_.erase(earliest);
+    try {
+      auto place = later_.end();
+      while (place != later_.begin() && (place - 1)->at >= at) --place;
+      if (place != later_.end() && place->at == at)
+        place->bytes += bytes;
+      else
+        later_.insert(place, Part{at, bytes});
+    } catch (const std::bad_alloc&) { // when it is free cannot be noted
+      at_once_ += bytes;
+    }
+    if (later_.size() <= kMostTimes) return;
+    later_[1].bytes += later_[0].bytes;
+    later_.pop_front();
   }
   // When they are all free. There are as many.
   Picoseconds take(std::uint64_t bytes) {
-    Picoseconds at = 0;
     bytes_ -= bytes;
-    for (auto first = free_.begin(); bytes != 0; first = free_.begin()) {
-      if (first->second == 0 && first->first == 0) first = std::next(first);
-      const std::uint64_t part = std::min(bytes, first->second);
-      at = first->first;
+    const std::uint64_t first = std::min(bytes, at_once_);
+    at_once_ -= first;
+    bytes -= first;
+    Picoseconds at = 0;
+    while (bytes != 0) {
+      Part& next = later_.front();
+      const std::uint64_t part = std::min(bytes, next.bytes);
+      at = next.at;
       bytes -= part;
-      if ((first->second -= part) == 0 && at != 0) free_.erase(first);
+      if ((next.bytes -= part) == 0) later_.pop_front();
     }
     return at;
   }
 
 private:
   static constexpr std::size_t kMostTimes = 4096;
-  std::map<Picoseconds, std::uint64_t> free_; // the time 0 is always there
+  struct Part {
+    Picoseconds at = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::uint64_t at_once_;
+  std::deque<Part> later_; // in the order of their times
   std::uint64_t bytes_;
 };
 
