@@ -10,25 +10,14 @@
 namespace cairn::ops::streaming {
 
 Residency::Residency(Ledger& ledger, Device& wrapped)
-    : ledger_(ledger), wrapped_(wrapped), backing_(*wrapped.backing()), residents_(std::make_unique<plans::Residents>(nullptr)) {
+    : wrapped_(wrapped), backing_(*wrapped.backing()), tiers_(ledger, backing_, counts_, *this),
+      residents_(std::make_unique<plans::Residents>(nullptr)) {
   backing_.set_evictor(this);
 }
 
 Residency::~Residency() { backing_.set_evictor(nullptr); }
 
 namespace {
-
-// Keeps a block from giving way to what is done for it.
-class Held {
-public:
-  explicit Held(StreamedBlock& block) : block_(block) { ++block_.pins; }
-  ~Held() { --block_.pins; }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-
-private:
-  StreamedBlock& block_;
-};
 
 // What has left is no resident any more, whatever memory there is; that it will be missed may remain unknown.
 template <class F> void forget(F&& f) noexcept {
@@ -39,12 +28,6 @@ template <class F> void forget(F&& f) noexcept {
 }
 
 } // namespace
-
-SpillFile* Residency::disk() {
-  const Backing::Streaming& settings = backing_.streaming();
-  if (disk_ == nullptr && !settings.disk.empty()) disk_ = std::make_unique<SpillFile>(settings.disk, settings.disk_bytes);
-  return disk_.get();
-}
 
 // Between two names is a gap, so that what reads beyond the end of a block is not taken for another one.
 StreamedBlock* Residency::take(std::int64_t bytes) {
@@ -82,8 +65,7 @@ void Residency::give_back(StreamedBlock* block) noexcept {
   by_name_.erase(name);
   if (block->leaf != kNoLeaf) leaves_[block->leaf] = nullptr;
   drop_on_device(*block);
-  drop_on_host(*block);
-  if (block->on_disk != nullptr) disk_->forget(std::move(block->on_disk));
+  tiers_.drop(*block);
   delete block;
 }
 
@@ -93,13 +75,6 @@ void Residency::drop_on_device(StreamedBlock& block) noexcept {
   block.device_is_current = false;
   on_device_.erase(block.at_device);
   forget([&] { residents_->remove(name_of(block)); });
-}
-
-void Residency::drop_on_host(StreamedBlock& block) noexcept {
-  if (block.on_host == nullptr) return;
-  backing_.give_back_on_host(std::exchange(block.on_host, nullptr));
-  block.host_is_current = false;
-  on_host_.erase(block.at_host);
 }
 
 // --- a launch
@@ -144,7 +119,7 @@ void Residency::bring_to_device(StreamedBlock& block) {
   }
   ++counts_.misses;
   const Held held(block);
-  if (!block.host_is_current) read_from_disk(block);
+  if (!block.host_is_current) tiers_.bring_to_host(block);
   if (block.on_device == nullptr) take_on_device(block);
   backing_.queue_copy(StreamKind::copy_in, *block.on_device, *block.on_host);
   block.device_is_current = true;
@@ -153,8 +128,7 @@ void Residency::bring_to_device(StreamedBlock& block) {
 
 void Residency::written_on_device(StreamedBlock& block) noexcept {
   block.device_is_current = true;
-  drop_on_host(block);
-  if (block.on_disk != nullptr) disk_->forget(std::move(block.on_disk));
+  tiers_.drop(block);
 }
 
 void Residency::begin_launch(std::span<const plans::Access> accesses, const Cost& cost) {
@@ -272,93 +246,14 @@ void Residency::evict(StreamedBlock& block) {
     ++counts_.evictions;
   }
   drop_on_device(block);
-  uncharge_if_away(block);
+  tiers_.has_left_device(block);
 }
 
 void Residency::write_back(StreamedBlock& block) {
-  if (block.on_host == nullptr) take_on_host(block);
+  if (block.on_host == nullptr) tiers_.take_on_host(block);
   backing_.queue_copy(StreamKind::copy_out, *block.on_host, *block.on_device);
   block.host_is_current = true;
   counts_.bytes_out += block.bytes;
-}
-
-void Residency::take_on_host(StreamedBlock& block) {
-  Order one{&block};
-  const Held held(block);
-  Block* there = backing_.take_on_host(block.bytes);
-  while (there == nullptr && evict_one_from_host()) there = backing_.take_on_host(block.bytes);
-  if (there == nullptr) refuse_on_host(block.bytes);
-  block.on_host = there;
-  block.at_host = one.begin();
-  on_host_.splice(on_host_.end(), one);
-}
-
-// In the order in which they came there. What is current nowhere else is written to the disk first, if there is one.
-bool Residency::evict_one_from_host() {
-  for (StreamedBlock* const block : on_host_) {
-    if (block->pins != 0) continue;
-    if (block->host_is_current && block->on_disk == nullptr) {
-      if (disk() == nullptr) return false;
-      write_to_disk(*block);
-      if (block->on_disk == nullptr) return false; // it is full
-    }
-    drop_on_host(*block);
-    uncharge_if_away(*block);
-    return true;
-  }
-  return false;
-}
-
-std::int64_t Residency::free_on_host(std::int64_t bytes) {
-  std::int64_t freed = 0;
-  if (disk() == nullptr) return 0;
-  for (auto at = on_host_.begin(); at != on_host_.end() && freed < bytes;) {
-    StreamedBlock& block = **at++;
-    if (block.pins != 0) continue;
-    if (block.host_is_current && block.on_disk == nullptr) write_to_disk(block);
-    if (block.on_disk == nullptr) break; // it is full
-    drop_on_host(block);
-    drop_on_device(block);
-    uncharge_if_away(block);
-    freed += block.bytes;
-  }
-  return freed;
-}
-
-void Residency::write_to_disk(StreamedBlock& block) {
-  backing_.host_waits_to_read(*block.on_host);
-  auto copy = disk_->write(block.on_host->data, block.bytes);
-  if (copy == nullptr) return;
-  if (disk_->wait(*copy, nullptr) == SpillFile::Fate::failed) {
-    disk_->forget(std::move(copy));
-    throw SpillError(disk_->refusal());
-  }
-  block.on_disk = std::move(copy);
-  backing_.note_disk(block.bytes);
-  ++counts_.to_disk;
-  counts_.bytes_to_disk += block.bytes;
-}
-
-void Residency::read_from_disk(StreamedBlock& block) {
-  const Held held(block);
-  if (!block.charged) {
-    ledger_.charge(block.bytes, 0);
-    block.charged = true;
-  }
-  if (block.on_host == nullptr) take_on_host(block);
-  backing_.host_waits_to_write(*block.on_host);
-  disk_->read(*block.on_disk, block.on_host->data, true);
-  if (disk_->wait(*block.on_disk, nullptr) == SpillFile::Fate::failed) throw SpillError(disk_->read_fault());
-  block.host_is_current = true;
-  backing_.note_disk(block.bytes);
-  ++counts_.from_disk;
-  counts_.bytes_from_disk += block.bytes;
-}
-
-void Residency::uncharge_if_away(StreamedBlock& block) noexcept {
-  if (!block.charged || block.on_device != nullptr || block.on_host != nullptr || block.on_disk == nullptr) return;
-  ledger_.charge(-block.bytes, 0);
-  block.charged = false;
 }
 
 void Residency::refuse_on_device(std::int64_t bytes) {
@@ -371,14 +266,6 @@ void Residency::refuse_on_device(std::int64_t bytes) {
       wrapped_.name(), bytes, backing_.device_in_use(), backing_.device_budget(), pinned));
 }
 
-void Residency::refuse_on_host(std::int64_t bytes) {
-  throw DeviceMemoryExceeded(
-      fmt::format("streaming: the host's memory for what streams (host=SIZE) has no room for {} bytes: {} of its {} bytes are in "
-                  "use, and {}",
-                  bytes, backing_.host_in_use(), backing_.host_budget(),
-                  backing_.streaming().disk.empty() ? "there is no disk to move them to (disk=FOLDER)" : "the disk is full too"));
-}
-
 // --- elements from and for the host
 
 // What has no elements yet is made in the host's memory, so that it need not travel before a kernel uses it.
@@ -388,17 +275,17 @@ void Residency::copy_in(StreamedBlock& to, std::int64_t offset, const void* from
     written_on_device(to);
     return;
   }
-  if (!to.host_is_current && to.on_disk != nullptr) read_from_disk(to);
-  if (to.on_host == nullptr) take_on_host(to);
+  if (!to.host_is_current && to.on_disk != nullptr) tiers_.bring_to_host(to);
+  if (to.on_host == nullptr) tiers_.take_on_host(to);
   backing_.host_waits_to_write(*to.on_host);
   std::memcpy(static_cast<char*>(to.on_host->data) + offset, from, static_cast<std::size_t>(bytes));
   to.host_is_current = true;
-  if (to.on_disk != nullptr) disk_->forget(std::move(to.on_disk));
+  tiers_.drop_on_disk(to);
 }
 
 void Residency::copy_out(StreamedBlock& from, std::int64_t offset, void* to, std::int64_t bytes) {
   if (from.device_is_current && !from.host_is_current) return wrapped_.copy_out(*from.on_device, offset, to, bytes);
-  if (!from.host_is_current && from.on_disk != nullptr) read_from_disk(from);
+  if (!from.host_is_current && from.on_disk != nullptr) tiers_.bring_to_host(from);
   if (from.on_host == nullptr) return; // nothing was ever written there
   backing_.host_waits_to_read(*from.on_host);
   std::memcpy(to, static_cast<const char*>(from.on_host->data) + offset, static_cast<std::size_t>(bytes));
