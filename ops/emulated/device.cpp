@@ -163,10 +163,11 @@ public:
     host_in_use_ -= block->bytes;
     on_host_->arena.give_back(static_cast<PagedBlock*>(block));
   }
-  void queue_copy(StreamKind kind, Block& to, Block& from) override {
+  void queue_copy(StreamKind kind, Block& to, Block& from, Picoseconds ready) override {
     stream(kind).wait_until_not_full(meter());
     std::list<Work> made = copy(kind, to.data, from.data, from.bytes);
     Work& work = made.front();
+    work.ready = ready;
     Block* const reads[] = {&from};
     Block* const writes[] = {&to};
     queue(std::move(made), kind, reads, writes, [&] {
@@ -184,18 +185,21 @@ public:
     wait_for(uses);
     ordering_.host_waits_for(uses, known);
   }
-  void note_disk(std::int64_t bytes) override {
-    const Picoseconds duration = options_.rates.of_disk(bytes);
-    disk_busy_ += duration;
-    time_.host_waits_until(time_.host() + duration);
+  void host_waits_until(Picoseconds when) override { time_.host_waits_until(when); }
+  void make_ready_for_disk(const Block& block, DiskAccess access) override {
+    const Tickets before = before_disk(block, access);
+    for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(before[i], meter());
+  }
+  Picoseconds note_disk(const Block& block, DiskAccess access, Picoseconds ready) noexcept override {
+    return time_.add_to_disk(before_disk(block, access), options_.rates.of_disk(block.bytes), ready).end;
   }
   ModelledTime modelled_time() const override {
     const auto seconds = [](Picoseconds time) { return static_cast<double>(time) * 1e-12; };
-    return {seconds(time_.end()),
+    return {seconds(std::max(time_.end(), time_.disk_end())),
             seconds(time_.busy(StreamKind::execute)),
             seconds(time_.busy(StreamKind::copy_in)),
             seconds(time_.busy(StreamKind::copy_out)),
-            seconds(disk_busy_),
+            seconds(time_.disk_busy()),
             seconds(time_.stalled())};
   }
   std::uint64_t modelled(const Cost& cost) const override { return options_.rates.of_kernel(cost); }
@@ -207,6 +211,11 @@ public:
   plans::Timeline timeline() const override {
     return {time_.end_of(StreamKind::execute), time_.end_of(StreamKind::copy_in), time_.end_of(StreamKind::copy_out), 0};
   }
+  plans::Link disk_link() const override {
+    const auto rate = static_cast<std::uint64_t>(options_.rates.disk);
+    return {rate, rate, static_cast<Picoseconds>(options_.rates.latency * 1e12)};
+  }
+  Picoseconds disk_end() const override { return time_.disk_end(); }
   std::int64_t device_budget() const override { return options_.memory_bytes; }
   std::int64_t device_in_use() const override { return in_use_; }
   std::int64_t host_budget() const override { return options_.host_bytes; }
@@ -219,6 +228,13 @@ private:
   void wait_for(const Tickets& tickets) override {
     for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(tickets[i], meter());
     time_.host_waits_for(tickets);
+  }
+  // The host does not take note that they are done: in virtual time whoever comes later still waits for them.
+  static Tickets before_disk(const Block& block, DiskAccess access) {
+    if (access == DiskAccess::reads) return Ordering::writes(tracked(block));
+    Tickets uses{}, known{};
+    Ordering::uses(tracked(block), uses, known);
+    return uses;
   }
   void copy_part_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) {
     if (staged_ + bytes > kMostStaged) {
@@ -283,7 +299,7 @@ private:
     const Operation operation = work.operation = ordering_.add(kind, reads, writes);
     if (work.kernel == nullptr) work.name = name_of(kind);
     work.pause = pause_before(operation);
-    time_.add(operation, work.modelled);
+    time_.add(operation, work.modelled, work.ready);
     try {
       note();
     } catch (...) {
@@ -350,7 +366,6 @@ private:
   VirtualTime time_;
   RaceChecker checker_;
   std::int64_t in_use_ = 0, peak_ = 0; // as asked for
-  Picoseconds disk_busy_ = 0;
   std::int64_t staged_ = 0; // at most; corrected when the stream has been waited for
   Faults faults_;
   Streams streams_;

@@ -26,6 +26,7 @@ struct Work {
   std::vector<Need> needs;
   std::chrono::nanoseconds pause{}; // before it begins
   Picoseconds modelled = 0;         // what it takes in virtual time
+  Picoseconds ready = 0;            // before which it does not begin there
 
   Kernel kernel = nullptr; // null: a copy
   std::vector<View> inputs, outputs;

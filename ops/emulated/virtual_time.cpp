@@ -30,10 +30,10 @@ Picoseconds VirtualTime::end_of(std::size_t stream, Ticket ticket) const {
   return ends.ends[std::min<std::size_t>(ticket - ends.first, ends.ends.size() - 1)];
 }
 
-VirtualTime::Span VirtualTime::add(const Operation& operation, Picoseconds duration) {
+VirtualTime::Span VirtualTime::add(const Operation& operation, Picoseconds duration, Picoseconds ready) {
   const std::size_t own = index_of(operation.stream);
   const Picoseconds free = std::max(last_[own], host_);
-  Span span{free, 0, 0};
+  Span span{std::max(free, ready), 0, 0};
   for (std::size_t i = 0; i < kStreams; ++i) span.begin = std::max(span.begin, end_of(i, operation.waits[i]));
   span.waited = span.begin - free;
   span.end = span.begin + duration;
@@ -46,6 +46,16 @@ VirtualTime::Span VirtualTime::add(const Operation& operation, Picoseconds durat
     ends.ends.pop_front();
     ++ends.first;
   }
+  return span;
+}
+
+VirtualTime::Span VirtualTime::add_to_disk(const Tickets& waits, Picoseconds duration, Picoseconds ready) noexcept {
+  const Picoseconds free = std::max(disk_last_, host_);
+  Span span{std::max(free, ready), 0, 0};
+  for (std::size_t i = 0; i < kStreams; ++i) span.begin = std::max(span.begin, end_of(i, waits[i]));
+  span.waited = span.begin - free;
+  span.end = disk_last_ = span.begin + duration;
+  disk_busy_ += duration;
   return span;
 }
 

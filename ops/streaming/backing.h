@@ -43,20 +43,28 @@ public:
   // Memory of the host; null where its budget has no room.
   virtual Block* take_on_host(std::int64_t bytes) = 0;
   virtual void give_back_on_host(Block* block) = 0;
-  // All bytes of one block into another, on copy_in towards the device and on copy_out from it. Cancelled, before anything is
-  // queued.
-  virtual void queue_copy(StreamKind stream, Block& to, Block& from) = 0;
+  // All bytes of one block into another, on copy_in towards the device and on copy_out from it; in virtual time, not before
+  // `ready`. Cancelled, before anything is queued.
+  virtual void queue_copy(StreamKind stream, Block& to, Block& from, plans::Picoseconds ready) = 0;
   // Until nothing that is queued writes the block, or uses it at all: before the host reads or writes its memory. Cancelled.
   virtual void host_waits_to_read(const Block& block) = 0;
   virtual void host_waits_to_write(const Block& block) = 0;
-  // The host has been busy with a disk for so many bytes.
-  virtual void note_disk(std::int64_t bytes) = 0;
+  // The host waits for something else in virtual time.
+  virtual void host_waits_until(plans::Picoseconds when) = 0;
+  // A disk reads the memory of a block of the host's, or writes it. Really, what is queued and writes the block, or uses it at all,
+  // is waited for first: Cancelled. In virtual time nobody waits: the disk works beside the streams, behind what it was given
+  // before, from when that is done and from `ready` on. When it has done that, in virtual time.
+  enum class DiskAccess : std::uint8_t { reads, writes };
+  virtual void make_ready_for_disk(const Block& block, DiskAccess access) = 0;
+  virtual plans::Picoseconds note_disk(const Block& block, DiskAccess access, plans::Picoseconds ready) noexcept = 0;
 
   virtual ModelledTime modelled_time() const = 0;
   // For plans: what a launch is modelled to take, in picoseconds, how long copies take, and when each stream will be done.
   virtual std::uint64_t modelled(const Cost& cost) const = 0;
   virtual plans::Link link() const = 0;
   virtual plans::Timeline timeline() const = 0;
+  virtual plans::Link disk_link() const = 0; // between the host's memory and the disk
+  virtual plans::Picoseconds disk_end() const = 0;
 
   virtual std::int64_t device_budget() const = 0; // bytes; 0: none
   virtual std::int64_t device_in_use() const = 0;

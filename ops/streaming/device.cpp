@@ -60,7 +60,7 @@ public:
 private:
   void note(const Block& block, plans::Use use) {
     const StreamedBlock& known = streamed(block);
-    accesses_.push_back({Residency::name_of(known), static_cast<std::uint64_t>(known.bytes), use});
+    accesses_.push_back({name_of(known), static_cast<std::uint64_t>(known.bytes), use});
   }
   // Brings what is used, and gives the launch to the wrapped device with the addresses there.
   template <class IsOurs> void queue(StreamKind stream, const Launch& launch, IsOurs&& is_ours) {

@@ -17,18 +17,6 @@ Residency::Residency(Ledger& ledger, Device& wrapped)
 
 Residency::~Residency() { backing_.set_evictor(nullptr); }
 
-namespace {
-
-// What has left is no resident any more, whatever memory there is; that it will be missed may remain unknown.
-template <class F> void forget(F&& f) noexcept {
-  try {
-    f();
-  } catch (const std::bad_alloc&) {
-  }
-}
-
-} // namespace
-
 // Between two names is a gap, so that what reads beyond the end of a block is not taken for another one.
 StreamedBlock* Residency::take(std::int64_t bytes) {
   auto block = std::make_unique<StreamedBlock>();
@@ -60,12 +48,12 @@ StreamedBlock* Residency::take_over(Block* on_device) {
 
 void Residency::give_back(StreamedBlock* block) noexcept {
   const plans::Name name = name_of(*block);
-  forget([&] { residents_->dropped(name); });
+  as_memory_allows([&] { residents_->dropped(name); });
+  tiers_.dropped(*block);
   course_.dropped(name);
   by_name_.erase(name);
   if (block->leaf != kNoLeaf) leaves_[block->leaf] = nullptr;
   drop_on_device(*block);
-  tiers_.drop(*block);
   delete block;
 }
 
@@ -74,7 +62,7 @@ void Residency::drop_on_device(StreamedBlock& block) noexcept {
   backing_.give_back_on_device(std::exchange(block.on_device, nullptr));
   block.device_is_current = false;
   on_device_.erase(block.at_device);
-  forget([&] { residents_->remove(name_of(block)); });
+  as_memory_allows([&] { residents_->remove(name_of(block)); });
 }
 
 // --- a launch
@@ -107,6 +95,7 @@ Block& Residency::Pins::bring(StreamedBlock& block) {
 }
 
 Block& Residency::Pins::make(StreamedBlock& block) {
+  residency_.tiers_.charge(block);
   if (block.on_device == nullptr) residency_.take_on_device(block);
   return pin(block);
 }
@@ -119,9 +108,9 @@ void Residency::bring_to_device(StreamedBlock& block) {
   }
   ++counts_.misses;
   const Held held(block);
-  if (!block.host_is_current) tiers_.bring_to_host(block);
+  tiers_.bring_to_host(block);
   if (block.on_device == nullptr) take_on_device(block);
-  backing_.queue_copy(StreamKind::copy_in, *block.on_device, *block.on_host);
+  backing_.queue_copy(StreamKind::copy_in, *block.on_device, *block.on_host, block.host_ready);
   block.device_is_current = true;
   counts_.bytes_in += block.bytes;
 }
@@ -132,7 +121,9 @@ void Residency::written_on_device(StreamedBlock& block) noexcept {
 }
 
 void Residency::begin_launch(std::span<const plans::Access> accesses, const Cost& cost) {
-  if (course_.launch(backing_.modelled(cost), accesses)) residents_->replan();
+  if (!course_.launch(backing_.modelled(cost), accesses)) return;
+  residents_->replan();
+  tiers_.replan();
 }
 
 // The launch has been queued, so nothing may fail here: what is not noted now will be when it is used again.
@@ -142,12 +133,14 @@ void Residency::end_launch(std::span<const plans::Access> accesses) noexcept {
     for (const plans::Access& access : accesses) {
       StreamedBlock& block = *by_name_.at(access.name);
       residents_->put(access.name, access.bytes, !block.has_copy_below(), end);
+      tiers_.used(block);
       if (!plans::writes(access.use) || !residents_->must_out(access.name)) continue;
       write_back(block); // it will have to be, and now there is time
       ++counts_.write_backs;
       residents_->cleaned(access.name, backing_.timeline().copy_out);
     }
     residents_->tick();
+    tiers_.work_ahead(*residents_);
     prefetch();
   } catch (...) { // cancelled, or a disk that fails, or no memory: whoever needs what did not come meets that again
   }
@@ -156,6 +149,11 @@ void Residency::end_launch(std::span<const plans::Access> accesses) noexcept {
 void Residency::make_known(const StreamedBlock& block) {
   if (residents_->find(name_of(block)) == nullptr)
     residents_->put(name_of(block), static_cast<std::uint64_t>(block.bytes), block.device_is_current && !block.has_copy_below());
+}
+
+void Residency::lost_copy_below(StreamedBlock& block) {
+  if (const auto* const known = residents_->find(name_of(block)))
+    residents_->put(name_of(block), static_cast<std::uint64_t>(block.bytes), true, known->free_at);
 }
 
 // What a plan says will be needed, while there is time and room for it. Nothing depends on it, so it stops where something is in
@@ -170,6 +168,7 @@ void Residency::prefetch() {
     const auto found = by_name_.find(fetch->name);
     if (found == by_name_.end() || !found->second->has_copy_below()) return; // the plan knows more than there is
     StreamedBlock& block = *found->second;
+    if (!tiers_.is_near(block, fetch->needed_at)) return; // this is asked again
     for (const plans::Name name : fetch->evicted) evict(*by_name_.at(name));
     bring_to_device(block);
     --counts_.misses; // nobody has asked for it
@@ -181,6 +180,7 @@ void Residency::prefetch() {
 void Residency::begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves) {
   if (backing_.device_budget() == 0) return;
   residents_ = std::make_unique<plans::Residents>(nullptr); // the follower that the last one looks at goes
+  tiers_.forget_order();
   const auto rename = [&](StreamedBlock& block, std::uint64_t leaf) {
     auto node = by_name_.extract(name_of(block));
     block.leaf = leaf;
@@ -201,6 +201,7 @@ void Residency::begin_call(std::uint64_t code, std::span<StreamedBlock* const> l
   course_.begin(code, bytes, {static_cast<std::uint64_t>(backing_.device_budget()), backing_.link()});
   residents_ = std::make_unique<plans::Residents>(course_.follower(), course_.foresight());
   for (const StreamedBlock* const block : on_device_) make_known(*block);
+  tiers_.follow(course_.follower());
   prefetch();
 }
 
@@ -251,8 +252,9 @@ void Residency::evict(StreamedBlock& block) {
 
 void Residency::write_back(StreamedBlock& block) {
   if (block.on_host == nullptr) tiers_.take_on_host(block);
-  backing_.queue_copy(StreamKind::copy_out, *block.on_host, *block.on_device);
+  backing_.queue_copy(StreamKind::copy_out, *block.on_host, *block.on_device, block.host_ready);
   block.host_is_current = true;
+  block.host_ready = backing_.timeline().copy_out;
   counts_.bytes_out += block.bytes;
 }
 
@@ -275,19 +277,18 @@ void Residency::copy_in(StreamedBlock& to, std::int64_t offset, const void* from
     written_on_device(to);
     return;
   }
-  if (!to.host_is_current && to.on_disk != nullptr) tiers_.bring_to_host(to);
+  tiers_.bring_to_host(to);
   if (to.on_host == nullptr) tiers_.take_on_host(to);
-  backing_.host_waits_to_write(*to.on_host);
+  tiers_.host_writes(to);
   std::memcpy(static_cast<char*>(to.on_host->data) + offset, from, static_cast<std::size_t>(bytes));
   to.host_is_current = true;
-  tiers_.drop_on_disk(to);
 }
 
 void Residency::copy_out(StreamedBlock& from, std::int64_t offset, void* to, std::int64_t bytes) {
   if (from.device_is_current && !from.host_is_current) return wrapped_.copy_out(*from.on_device, offset, to, bytes);
-  if (!from.host_is_current && from.on_disk != nullptr) tiers_.bring_to_host(from);
+  tiers_.bring_to_host(from);
   if (from.on_host == nullptr) return; // nothing was ever written there
-  backing_.host_waits_to_read(*from.on_host);
+  tiers_.host_reads(from);
   std::memcpy(to, static_cast<const char*>(from.on_host->data) + offset, static_cast<std::size_t>(bytes));
 }
 

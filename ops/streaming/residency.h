@@ -65,9 +65,6 @@ public:
   void begin_launch(std::span<const plans::Access> accesses, const Cost& cost);
   void end_launch(std::span<const plans::Access> accesses) noexcept;
   void begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves);
-  static plans::Name name_of(const StreamedBlock& block) {
-    return block.leaf != kNoLeaf ? plans::leaf_name(block.leaf) : plans::born_name(block.number);
-  }
 
   bool make_room(std::int64_t bytes) override;
   // The machine's account is full: what has a copy on the host goes to the disk. The bytes that are no longer charged.
@@ -83,7 +80,9 @@ private:
   // So that the host's copy is current.
   void write_back(StreamedBlock& block);
   void drop_on_device(StreamedBlock& block) noexcept;
+  StreamedBlock& block(plans::Name name) override { return *by_name_.at(name); }
   void leave_device(StreamedBlock& block) noexcept override { drop_on_device(block); }
+  void lost_copy_below(StreamedBlock& block) override;
   void evict(StreamedBlock& block);
   // To what decides who leaves; a block on the device that it does not know stays.
   void make_known(const StreamedBlock& block);
