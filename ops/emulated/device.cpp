@@ -25,6 +25,7 @@ constexpr std::int64_t kMostAddresses = std::int64_t{256} << 30; // reserved whe
 constexpr std::int64_t kFewestAddresses = std::int64_t{1} << 26;
 constexpr std::int64_t kMostStaged = std::int64_t{32} << 20; // bytes on their way into the device
 constexpr std::int64_t kMostAtOnce = kMostStaged / 4;        // of one copy; longer ones are cut
+constexpr std::size_t kStaging = std::size_t{1} << 20;       // bytes of the buffer for what is not locked, in each direction
 
 // Of pages, and of blocks in pages that do not follow one another. They cost nothing, so there are many more of them than bytes
 // in the budget, which counts bytes in use: that pages are filled in part never makes a program fail whose tensors fit in.
@@ -152,7 +153,7 @@ public:
   Block* take_on_host(std::int64_t bytes) override {
     if (options_.host_bytes != 0 && bytes > options_.host_bytes - host_in_use_) return nullptr;
     Progress& progress = *this;
-    if (on_host_ == nullptr) on_host_ = std::make_unique<OnHost>(options_.host_bytes, progress);
+    if (on_host_ == nullptr) on_host_ = std::make_unique<OnHost>(options_.host_bytes, options_.pinned_bytes, progress);
     PagedBlock* const block = on_host_->arena.take(bytes);
     if (block == nullptr) return nullptr;
     host_in_use_ += bytes;
@@ -168,6 +169,7 @@ public:
     std::list<Work> made = copy(kind, to.data, from.data, from.bytes);
     Work& work = made.front();
     work.ready = ready;
+    stage(work, kind, static_cast<const PagedBlock&>(kind == StreamKind::copy_in ? from : to));
     Block* const reads[] = {&from};
     Block* const writes[] = {&to};
     queue(std::move(made), kind, reads, writes, [&] {
@@ -222,12 +224,34 @@ public:
   std::int64_t host_in_use() const override { return host_in_use_; }
   std::int64_t device_peak() const override { return peak_; }
   std::int64_t host_peak() const override { return host_peak_; }
+  Pinned pinned() const override {
+    if (on_host_ == nullptr) return {};
+    const HostPages& pages = on_host_->pages;
+    Pinned pinned{pages.locked_bytes(), staged_through_, {}};
+    for (const auto& buffer : staging_)
+      if (buffer != nullptr) pinned.bytes += buffer->locked_bytes();
+    if (!pages.lock_fault().empty())
+      pinned.warning = fmt::format("{} bytes of the host's memory for what streams are locked (pinned=), and no more: {}; copies "
+                                   "from and to the rest go through a buffer",
+                                   pinned.bytes, pages.lock_fault());
+    return pinned;
+  }
   void set_evictor(Evictor* evictor) override { evictor_ = evictor; }
 
 private:
   void wait_for(const Tickets& tickets) override {
     for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(tickets[i], meter());
     time_.host_waits_for(tickets);
+  }
+  void stage(Work& work, StreamKind kind, const PagedBlock& on_host) {
+    bool locked = true;
+    on_host.physical(0, on_host.bytes,
+                     [&](std::uintptr_t, std::uintptr_t end) { locked = locked && on_host_->pages.is_locked(end); });
+    if (options_.pinned_bytes == 0 || locked) return;
+    auto& buffer = staging_[kind == StreamKind::copy_in ? 0 : 1];
+    if (buffer == nullptr) buffer = std::make_unique<LockedBuffer>(kStaging);
+    work.through = {buffer->data(), buffer->size()};
+    staged_through_ += on_host.bytes;
   }
   // The host does not take note that they are done: in virtual time whoever comes later still waits for them.
   static Tickets before_disk(const Block& block, DiskAccess access) {
@@ -354,19 +378,21 @@ private:
   PagedArena arena_;
   // Of the host's memory, once a streaming device asks for some.
   struct OnHost {
-    OnHost(std::int64_t budget, Progress& progress)
-        : pages(addresses_for(budget), kFewestAddresses), arena(pages, progress, kHostAlignment) {}
+    OnHost(std::int64_t budget, std::int64_t pinned, Progress& progress)
+        : pages(addresses_for(budget), kFewestAddresses, pinned), arena(pages, progress, kHostAlignment) {}
     HostPages pages;
     PagedArena arena;
   };
   std::unique_ptr<OnHost> on_host_;
+  std::unique_ptr<LockedBuffer> staging_[2]; // for each direction
+  std::int64_t staged_through_ = 0;
   std::int64_t host_in_use_ = 0, host_peak_ = 0;
   Evictor* evictor_ = nullptr;
   Ordering ordering_;
   VirtualTime time_;
   RaceChecker checker_;
   std::int64_t in_use_ = 0, peak_ = 0; // as asked for
-  std::int64_t staged_ = 0; // at most; corrected when the stream has been waited for
+  std::int64_t staged_ = 0;            // at most; corrected when the stream has been waited for
   Faults faults_;
   Streams streams_;
 };
@@ -381,6 +407,7 @@ bool parsed_emulated(std::string_view settings, DeviceMaker& maker, std::string&
     double* rate;
   } sizes[] = {{"memory", &options.memory_bytes, nullptr},
                {"host", &options.host_bytes, nullptr},
+               {"pinned", &options.pinned_bytes, nullptr},
                {"disk-size", &options.streaming.disk_bytes, nullptr},
                {"bandwidth", nullptr, &bandwidth},
                {"bandwidth-out", nullptr, &bandwidth_out},
@@ -400,9 +427,13 @@ bool parsed_emulated(std::string_view settings, DeviceMaker& maker, std::string&
     const auto* const known = std::find_if(std::begin(sizes), std::end(sizes), [&](const auto& s) { return s.name == name; });
     if (known == std::end(sizes) && name != "disk") {
       message = fmt::format("emulated: `{}` is none of its settings: memory=SIZE, bandwidth=SIZE, bandwidth-out=SIZE, host=SIZE, "
-                            "disk=FOLDER, disk-size=SIZE, disk-bandwidth=SIZE and memory-bandwidth=SIZE",
+                            "pinned=on|off|SIZE, disk=FOLDER, disk-size=SIZE, disk-bandwidth=SIZE and memory-bandwidth=SIZE",
                             setting);
       return false;
+    }
+    if (name == "pinned" && (given == "on" || given == "off")) {
+      options.pinned_bytes = given == "on" ? INT64_MAX : 0;
+      continue;
     }
     const text::Size size = text::parse_size(given);
     if (name == "disk" || size.fault != text::Size::Fault::none || size.bytes == 0 || size.bytes >= std::uint64_t{1} << 62) {

@@ -1,6 +1,7 @@
-// Which block to read from a disk into the host's memory before the copy from there to the device is wanted: the second rung below
-// the prefetcher, which looks ahead in the same way. A block is read when to wait for one launch more would bring it too late for
-// its own copy to lie beside the work; one read is queued at a time, when the disk would be idle before this is asked again.
+// Which block to read from a disk into the host's memory before the copy from there to the device is wanted: the second rung
+// below the prefetcher, which looks ahead in the same way. A block is read when to wait for one launch more would bring it too
+// late for its own copy to lie beside the work; one read is queued at a time, when the disk would be idle before this is asked
+// again.
 #pragma once
 
 #include "ops/plans/follower.h"

@@ -19,6 +19,13 @@ public:
   virtual bool make_room(std::int64_t bytes) = 0;
 };
 
+// The host's memory for what streams, as far as copy engines are to reach it.
+struct Pinned {
+  std::int64_t bytes = 0;        // that are locked
+  std::int64_t staged_bytes = 0; // that were copied through a buffer, because the memory was not
+  std::string warning;           // for people, where less is locked than was asked for
+};
+
 // What a device has done so far in virtual time, as its rates say; seconds.
 struct ModelledTime {
   double end = 0;                                          // when all that has been queued is done
@@ -51,9 +58,9 @@ public:
   virtual void host_waits_to_write(const Block& block) = 0;
   // The host waits for something else in virtual time.
   virtual void host_waits_until(plans::Picoseconds when) = 0;
-  // A disk reads the memory of a block of the host's, or writes it. Really, what is queued and writes the block, or uses it at all,
-  // is waited for first: Cancelled. In virtual time nobody waits: the disk works beside the streams, behind what it was given
-  // before, from when that is done and from `ready` on. When it has done that, in virtual time.
+  // A disk reads the memory of a block of the host's, or writes it. Really, what is queued and writes the block, or uses it at
+  // all, is waited for first: Cancelled. In virtual time nobody waits: the disk works beside the streams, behind what it was
+  // given before, from when that is done and from `ready` on. When it has done that, in virtual time.
   enum class DiskAccess : std::uint8_t { reads, writes };
   virtual void make_ready_for_disk(const Block& block, DiskAccess access) = 0;
   virtual plans::Picoseconds note_disk(const Block& block, DiskAccess access, plans::Picoseconds ready) noexcept = 0;
@@ -73,6 +80,7 @@ public:
   // The most that was in use at once.
   virtual std::int64_t device_peak() const = 0;
   virtual std::int64_t host_peak() const = 0;
+  virtual Pinned pinned() const = 0;
 
   // Asked when tensors of the device itself find no room.
   virtual void set_evictor(Evictor* evictor) = 0;

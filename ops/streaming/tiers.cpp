@@ -194,7 +194,8 @@ bool Tiers::give_up_what_the_device_has(std::int64_t bytes) {
 std::int64_t Tiers::make_way(std::int64_t bytes) {
   std::int64_t freed = 0;
   if (backing_.streaming().disk.empty() || on_host_.empty()) return 0;
-  std::vector<StreamedBlock*> leaving = choose({bytes}, [&](StreamedBlock& block) { return block.pins == 0 && begin_write(block); });
+  std::vector<StreamedBlock*> leaving =
+      choose({bytes}, [&](StreamedBlock& block) { return block.pins == 0 && begin_write(block); });
   if (leaving.empty()) { // all that may go are not enough, but they may be for what is wanted now
     for (StreamedBlock* const block : on_host_)
       if (block->pins == 0 && may_leave(*block) && begin_write(*block)) leaving.push_back(block);
