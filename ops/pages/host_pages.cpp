@@ -16,6 +16,13 @@ namespace {
 
 constexpr std::size_t size_of(std::int64_t pages) { return static_cast<std::size_t>(pages * Pages::kBytes); }
 
+// The limit counts for whoever may exceed it as well: it is how a user says what is good for a machine.
+std::int64_t lockable_bytes() {
+  rlimit limit{};
+  const bool is_limited = getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur < rlim_t{INT64_MAX};
+  return is_limited ? static_cast<std::int64_t>(limit.rlim_cur) : INT64_MAX;
+}
+
 } // namespace
 
 HostPages::HostPages(std::int64_t bytes, std::int64_t fewest, std::int64_t lock_bytes) : to_lock_(lock_bytes / kBytes) {
@@ -38,18 +45,14 @@ bool HostPages::make(std::int64_t first, std::int64_t count) {
   return true;
 }
 
-// The limit counts for whoever may exceed it as well: it is how a user says what is good for a machine.
 void HostPages::lock(std::int64_t first, std::int64_t count) {
   count = std::min(count, to_lock_ - locked_);
   if (count <= 0 || first != locked_) return;
-  rlimit limit{};
-  const bool is_limited = getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  const auto most = is_limited ? static_cast<std::int64_t>(limit.rlim_cur / static_cast<rlim_t>(kBytes)) : INT64_MAX;
-  const std::int64_t allowed = std::min(count, most - locked_);
+  const std::int64_t limit = lockable_bytes(), allowed = std::min(count, limit / kBytes - locked_);
   const bool done = allowed > 0 && mlock(address(first), size_of(allowed)) == 0;
   if (done) locked_ += allowed;
   if (done && allowed == count) return;
-  lock_fault_ = allowed == count ? std::strerror(errno) : fmt::format("`ulimit -l` allows {} bytes", limit.rlim_cur);
+  lock_fault_ = allowed == count ? std::strerror(errno) : fmt::format("`ulimit -l` allows {} bytes", limit);
   to_lock_ = locked_;
 }
 
@@ -67,7 +70,7 @@ bool HostPages::unmap(std::int64_t at, std::int64_t count) {
 LockedBuffer::LockedBuffer(std::size_t bytes)
     : memory_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)), bytes_(bytes) {
   if (memory_ == MAP_FAILED) throw std::bad_alloc();
-  is_locked_ = mlock(memory_, bytes_) == 0;
+  is_locked_ = static_cast<std::int64_t>(bytes_) <= lockable_bytes() && mlock(memory_, bytes_) == 0;
 }
 
 LockedBuffer::~LockedBuffer() { munmap(memory_, bytes_); }

@@ -286,7 +286,7 @@ void Residency::copy_in(StreamedBlock& to, std::int64_t offset, const void* from
 
 void Residency::copy_out(StreamedBlock& from, std::int64_t offset, void* to, std::int64_t bytes) {
   if (from.device_is_current && !from.host_is_current) return wrapped_.copy_out(*from.on_device, offset, to, bytes);
-  tiers_.bring_to_host(from);
+  if (!tiers_.bring_if_there_is_room(from)) return tiers_.read_past_memory(from, offset, to, bytes);
   if (from.on_host == nullptr) return; // nothing was ever written there
   tiers_.host_reads(from);
   std::memcpy(to, static_cast<const char*>(from.on_host->data) + offset, static_cast<std::size_t>(bytes));

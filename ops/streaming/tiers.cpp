@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace cairn::ops::streaming {
@@ -255,12 +256,11 @@ bool Tiers::begin_write(StreamedBlock& block) {
   return true;
 }
 
-// False: there is no room, and some is not worth to be waited for.
+// False: there is no room, or where it is not needed yet, none without waiting for it.
 bool Tiers::begin_read(StreamedBlock& block, std::optional<std::uint64_t> needed_at) {
   charge(block);
   try {
     if (block.on_host == nullptr && !take(block, {block.bytes, needed_at})) {
-      if (!needed_at) refuse(block.bytes);
       has_left_device(block);
       return false;
     }
@@ -291,10 +291,26 @@ void Tiers::settle(StreamedBlock& block, const Meter* meter) {
   }
 }
 
-void Tiers::bring_to_host(StreamedBlock& block) {
-  if (block.host_is_current || block.on_disk == nullptr) return;
-  if (block.disk != Disk::reads) begin_read(block, std::nullopt);
+bool Tiers::bring_if_there_is_room(StreamedBlock& block) {
+  if (block.host_is_current || block.on_disk == nullptr) return true;
+  if (block.disk != Disk::reads && !begin_read(block, std::nullopt)) return false;
   settle(block, ledger_.meter());
+  return true;
+}
+
+void Tiers::read_past_memory(StreamedBlock& block, std::int64_t offset, void* to, std::int64_t bytes) {
+  auto* const out = static_cast<char*>(to);
+  std::int64_t done = 0;
+  if (const std::int64_t skipped = offset % SpillFile::kPiece; skipped != 0) {
+    const std::int64_t piece = std::min(SpillFile::kPiece, block.bytes - (offset - skipped));
+    std::vector<char> buffer(static_cast<std::size_t>(piece));
+    disk_->read_part(*block.on_disk, offset - skipped, buffer.data(), piece);
+    done = std::min(bytes, piece - skipped);
+    std::memcpy(out, buffer.data() + skipped, static_cast<std::size_t>(done));
+  }
+  if (done < bytes) disk_->read_part(*block.on_disk, offset + done, out + done, bytes - done);
+  ++counts_.from_disk;
+  counts_.bytes_from_disk += bytes;
 }
 
 void Tiers::host_reads(StreamedBlock& block) {

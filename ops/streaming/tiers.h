@@ -60,7 +60,12 @@ public:
   // Memory of the host for the block, whose elements are still to come there. DeviceMemoryExceeded, SpillError, Cancelled.
   void take_on_host(StreamedBlock& block);
   // The host's copy is there and current, if there is one below; from the disk if need be. What the ledger throws besides.
-  void bring_to_host(StreamedBlock& block);
+  void bring_to_host(StreamedBlock& block) {
+    if (!bring_if_there_is_room(block)) refuse(block.bytes);
+  }
+  bool bring_if_there_is_room(StreamedBlock& block);
+  // Bytes [offset, offset + bytes) of what is on the disk, for the host and past the memory that streams. SpillError.
+  void read_past_memory(StreamedBlock& block, std::int64_t offset, void* to, std::int64_t bytes);
   // The host is going to read its copy, or to change it, which makes that on the disk stale. Cancelled.
   void host_reads(StreamedBlock& block);
   void host_writes(StreamedBlock& block);

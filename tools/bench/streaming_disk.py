@@ -27,7 +27,7 @@ def dd(*arguments):
 def disk(options):
     count = options.disk // TENSOR
     rows, worst = [], 100
-    for _ in range(options.repetitions):
+    for _ in range(options.repeat):
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
             file = pathlib.Path(folder) / "dd"
             blocks = f"count={count * TENSOR // PIECE}"
