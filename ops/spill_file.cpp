@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -334,21 +335,53 @@ template <class F> int SpillFile::in_parts(const Copy& copy, std::int64_t from, 
   return 0;
 }
 
+// A long copy that lies as the file wants it is shared with a second thread, so that one computes checksums while the other waits
+// for the disk. Where the system gives none, one does it all.
 std::string SpillFile::transfer(Copy& copy) {
+  std::mutex sharing;
+  std::int64_t next = copy.from_;
   std::string fault;
-  for (std::int64_t from = copy.from_; from < copy.to_ && fault.empty() && !copy.stopped_;)
-    from += transfer_from(copy, from, fault);
+  const std::int64_t long_enough = 2 * kSharedAtOnce;
+  const bool is_shared = copy.to_ - copy.from_ >= long_enough && reinterpret_cast<std::uintptr_t>(copy.memory_) % kPage == 0;
+  const auto help = [&](bool alone) {
+    std::unique_lock lock(sharing);
+    while (next < copy.to_ && fault.empty() && !copy.stopped_) {
+      const std::int64_t from = next, bytes = direct_bytes(copy, from, is_shared ? kSharedAtOnce : kMostAtOnce);
+      if (bytes == 0 && !alone) return; // it goes through the buffer, which there is one of
+      next += bytes != 0 ? bytes : std::min(kPiece, copy.bytes_ - from);
+      lock.unlock();
+      std::string own;
+      try {
+        own = transfer_from(copy, from, bytes);
+      } catch (const std::bad_alloc&) {
+        own = "there is no memory for a message"; // short enough to need none
+      }
+      lock.lock();
+      if (!own.empty()) fault = std::move(own);
+    }
+  };
+  std::thread second;
+  try {
+    if (is_shared) second = std::thread(help, false);
+  } catch (const std::system_error&) {
+  } catch (const std::bad_alloc&) {
+  }
+  help(true);
+  if (second.joinable()) second.join();
   return fault;
 }
 
+// How much of it lies as the file wants it; 0: the next piece does not.
+std::int64_t SpillFile::direct_bytes(const Copy& copy, std::int64_t from, std::int64_t most) {
+  if (reinterpret_cast<std::uintptr_t>(copy.memory_ + (from - copy.from_)) % kPage != 0) return 0;
+  const std::int64_t all = copy.to_ - from;
+  return std::min(copy.to_ == copy.bytes_ && all % kPage == 0 ? all : all / kPiece * kPiece, most);
+}
+
 // What lies as the file wants it is moved without a copy between, several pieces at once; else a piece goes through the buffer.
-std::int64_t SpillFile::transfer_from(Copy& copy, std::int64_t from, std::string& fault) {
+std::string SpillFile::transfer_from(Copy& copy, std::int64_t from, std::int64_t direct) {
   char* const memory = copy.memory_ + (from - copy.from_);
-  std::int64_t direct = 0;
-  if (reinterpret_cast<std::uintptr_t>(memory) % kPage == 0) {
-    const std::int64_t all = copy.to_ - from;
-    direct = std::min(copy.to_ == copy.bytes_ && all % kPage == 0 ? all : all / kPiece * kPiece, kMostAtOnce);
-  }
+  std::string fault;
   const bool through_buffer = direct == 0;
   const std::int64_t bytes = through_buffer ? std::min(kPiece, copy.bytes_ - from) : direct, all = taken_by(bytes);
   auto* const at_once = through_buffer ? buffer_.get() : reinterpret_cast<std::byte*>(memory);
@@ -368,7 +401,7 @@ std::int64_t SpillFile::transfer_from(Copy& copy, std::int64_t from, std::string
       return pwrite(descriptor_, at_once + done, static_cast<std::size_t>(left), at);
     });
     if (code != 0) fault = fmt::format("a file in {} takes no more: {}", folder_, std::strerror(code));
-    return bytes;
+    return fault;
   }
   const int code = in_parts(copy, from, all, [&](std::int64_t done, std::int64_t left, std::int64_t at) {
     return pread(descriptor_, at_once + done, static_cast<std::size_t>(left), at);
@@ -379,7 +412,7 @@ std::int64_t SpillFile::transfer_from(Copy& copy, std::int64_t from, std::string
     if (sum_at(piece) != sum_of(piece))
       fault = fmt::format("elements of tensors that were put aside in {} came back changed", folder_);
   if (through_buffer && fault.empty()) std::memcpy(memory, at_once, static_cast<std::size_t>(std::min(bytes, copy.to_ - from)));
-  return bytes;
+  return fault;
 }
 
 } // namespace cairn::ops

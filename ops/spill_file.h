@@ -30,7 +30,8 @@ class SpillFile {
 public:
   static constexpr std::int64_t kPiece = std::int64_t{1} << 20; // that has a checksum of its own
   static constexpr std::int64_t kBuffer = kPiece; // of the host's memory, that pieces go through which lie at no page's begin
-  static constexpr std::int64_t kMostAtOnce = 8 * kPiece; // that is read or written at a time where they do
+  static constexpr std::int64_t kMostAtOnce = 8 * kPiece;   // that is read or written at a time where they do
+  static constexpr std::int64_t kSharedAtOnce = 2 * kPiece; // where two threads share a copy
   // Of places, lengths and memory, for what goes past the page cache.
   static constexpr std::int64_t kPage = 4096;
   // What a copy takes of the file.
@@ -106,8 +107,9 @@ private:
   void give_extent(std::int64_t at, std::int64_t bytes, Copy::Extents::node_type node) noexcept;
   void begin(Copy& copy, bool writes, void* memory, std::int64_t from, std::int64_t to, bool first);
   void work();
-  std::string transfer(Copy& copy);                                              // what went wrong
-  std::int64_t transfer_from(Copy& copy, std::int64_t from, std::string& fault); // how much was done at once
+  std::string transfer(Copy& copy); // what went wrong
+  static std::int64_t direct_bytes(const Copy& copy, std::int64_t from, std::int64_t most);
+  std::string transfer_from(Copy& copy, std::int64_t from, std::int64_t direct); // one piece through the buffer where that is 0
   template <class F> static int in_parts(const Copy& copy, std::int64_t from, std::int64_t bytes, F&& f);
 
   std::string folder_;

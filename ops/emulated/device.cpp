@@ -438,7 +438,8 @@ bool parsed_emulated(std::string_view settings, DeviceMaker& maker, std::string&
     const text::Size size = text::parse_size(given);
     if (name == "disk" || size.fault != text::Size::Fault::none || size.bytes == 0 || size.bytes >= std::uint64_t{1} << 62) {
       message = name == "disk" ? fmt::format("emulated: expected disk=FOLDER, got `{}`", setting)
-                               : fmt::format("emulated: expected {}=SIZE, a size like 256MiB, got `{}`", name, setting);
+                               : fmt::format("emulated: expected {}{}=SIZE, a size like 256MiB, got `{}`",
+                                             name == "pinned" ? "pinned=on, pinned=off or " : "", name, setting);
       return false;
     }
     if (known->bytes != nullptr) *known->bytes = static_cast<std::int64_t>(size.bytes);

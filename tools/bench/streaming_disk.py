@@ -36,7 +36,7 @@ def disk(options):
             file.unlink()
             stats = pathlib.Path(folder) / "s"
             start = time.monotonic()
-            done = run([options.vmrun, f"--device=emulated,memory={DEVICE},host={HOST},disk={folder}", f"--stats={stats}", HERE / "streaming_programs" / "disk.scm", count, "back"])
+            done = run([options.vmrun, f"--device=emulated,memory={DEVICE},host={HOST},disk={folder}", f"--stats={stats}", HERE / "streaming_programs" / "disk.scm", count])
             took = time.monotonic() - start
             device = json.loads(stats.read_text())["device"]
         if done.output != "()":
