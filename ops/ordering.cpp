@@ -35,6 +35,12 @@ std::string_view name_of(StreamKind stream) {
   return names[index_of(stream)];
 }
 
+Tickets Ordering::writes(const TrackedBlock& block) {
+  Tickets after{}, learned{};
+  writer_of(block, after, learned);
+  return after;
+}
+
 void Ordering::uses(const TrackedBlock& block, Tickets& after, Tickets& known) {
   writer_of(block, after, known);
   for (std::size_t i = 0; i < kStreams; ++i) {

@@ -56,6 +56,8 @@ public:
   void host_waits_for_all();
   Ticket last(StreamKind stream) const { return last_[index_of(stream)]; }
 
+  // Everything that writes the block, whether or not the device's thread has waited for it.
+  static Tickets writes(const TrackedBlock& block);
   // Everything that uses the block, and what is known once that is done.
   static void uses(const TrackedBlock& block, Tickets& after, Tickets& known);
   // The same without those of whoever had the memory before.

@@ -36,6 +36,7 @@ constexpr std::int64_t kFewestAddresses = std::int64_t{1} << 26;
 constexpr std::int64_t kMostStaged = std::int64_t{32} << 20; // bytes on their way into the device
 constexpr std::int64_t kMostAtOnce = kMostStaged / 4;        // of one copy; longer ones are cut
 constexpr std::string_view kOfProgram = "elements";          // what a trace calls those that the host reads or writes itself
+constexpr std::size_t kStaging = std::size_t{1} << 20;       // bytes of the buffer for what is not locked, in each direction
 
 // Of pages, and of blocks in pages that do not follow one another. They cost nothing, so there are many more of them than bytes
 // in the budget, which counts bytes in use: that pages are filled in part never makes a program fail whose tensors fit in.
@@ -130,7 +131,7 @@ public:
     Block* const reads[] = {const_cast<Block*>(&from)}; // blocks are the device's; reading leaves a ticket
     const auto [operation, span] =
         queue(std::move(made), StreamKind::copy_out, reads, {}, [&] { note_part(work, from, offset, bytes, false); });
-    trace_copy(StreamKind::copy_out, span, bytes, kOfProgram, "read by the host");
+    trace_copy(StreamKind::copy_out, span, bytes, "read by the host");
     try {
       copies.wait_for(operation.ticket, meter());
     } catch (...) {
@@ -168,7 +169,7 @@ public:
   Block* take_on_host(std::int64_t bytes) override {
     if (options_.host_bytes != 0 && bytes > options_.host_bytes - host_in_use_) return nullptr;
     Progress& progress = *this;
-    if (on_host_ == nullptr) on_host_ = std::make_unique<OnHost>(options_.host_bytes, progress);
+    if (on_host_ == nullptr) on_host_ = std::make_unique<OnHost>(options_.host_bytes, options_.pinned_bytes, progress);
     PagedBlock* const block = on_host_->arena.take(bytes);
     if (block == nullptr) return nullptr;
     block->ready = 0;
@@ -185,6 +186,7 @@ public:
     std::list<Work> made = copy(kind, to.data, from.data, from.bytes);
     Work& work = made.front();
     work.ready = ready;
+    stage(work, kind, static_cast<const PagedBlock&>(kind == StreamKind::copy_in ? from : to));
     const bool is_free = plans::is_unified(options_.streaming.policy); // what it takes is noted page by page
     if (is_free) work.modelled = 0;
     Block* const reads[] = {&from};
@@ -193,7 +195,7 @@ public:
       note_part(work, from, 0, from.bytes, false);
       note_part(work, to, 0, from.bytes, true);
     });
-    if (tracer_ != nullptr && !is_free) trace_copy(kind, queued.span, from.bytes, plans::shown(label.block), label.reason);
+    if (!is_free) trace_copy(name_of(kind), queued.span, from.bytes, label);
   }
   void host_waits_to_read(const Block& block) override {
     wait_for(ordering_.writers_of(tracked(block)));
@@ -205,26 +207,30 @@ public:
     wait_for(uses);
     ordering_.host_waits_for(uses, known);
   }
-  void note_disk(std::int64_t bytes, const CopyLabel& label) override {
-    const Picoseconds duration = options_.rates.of_disk(bytes), begin = time_.host();
-    disk_busy_ += duration;
-    time_.host_waits_until(begin + duration);
-    if (tracer_ != nullptr) tracer_->copy({"disk", {begin, begin + duration}, bytes, plans::shown(label.block), label.reason});
+  void host_waits_until(Picoseconds when) override { time_.host_waits_until(when); }
+  void make_ready_for_disk(const Block& block, DiskAccess access) override {
+    const Tickets before = before_disk(block, access);
+    for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(before[i], meter());
+  }
+  Picoseconds note_disk(const Block& block, DiskAccess access, Picoseconds ready, const CopyLabel& label) noexcept override {
+    const VirtualTime::Span span = time_.add_to_disk(before_disk(block, access), options_.rates.of_disk(block.bytes), ready);
+    trace_copy("disk", span, block.bytes, label);
+    return span.end;
   }
   Picoseconds next_launch() const override { return std::max(time_.end_of(StreamKind::execute), time_.host()); }
   void hold_next_launch(Picoseconds until) override { held_until_ = until; }
   void note_copy(StreamKind stream, Picoseconds begin, Picoseconds end, std::int64_t bytes, const CopyLabel& label) override {
     const VirtualTime::Span span{begin, end, 0};
     time_.note(stream, span);
-    if (tracer_ != nullptr) trace_copy(stream, span, bytes, plans::shown(label.block), label.reason);
+    trace_copy(name_of(stream), span, bytes, label);
   }
   ModelledTime modelled_time() const override {
     const auto seconds = [](Picoseconds time) { return static_cast<double>(time) * 1e-12; };
-    return {seconds(time_.end()),
+    return {seconds(std::max(time_.end(), time_.disk_end())),
             seconds(time_.busy(StreamKind::execute)),
             seconds(time_.busy(StreamKind::copy_in)),
             seconds(time_.busy(StreamKind::copy_out)),
-            seconds(disk_busy_),
+            seconds(time_.disk_busy()),
             seconds(time_.stalled())};
   }
   std::uint64_t modelled(const Cost& cost) const override { return options_.rates.of_kernel(cost); }
@@ -236,6 +242,11 @@ public:
   plans::Timeline timeline() const override {
     return {time_.end_of(StreamKind::execute), time_.end_of(StreamKind::copy_in), time_.end_of(StreamKind::copy_out), 0};
   }
+  plans::Link disk_link() const override {
+    const auto rate = static_cast<std::uint64_t>(options_.rates.disk);
+    return {rate, rate, static_cast<Picoseconds>(options_.rates.latency * 1e12)};
+  }
+  Picoseconds disk_end() const override { return time_.disk_end(); }
   std::int64_t device_budget() const override { return options_.memory_bytes; }
   std::int64_t device_in_use() const override { return in_use_; }
   std::int64_t host_budget() const override { return options_.host_bytes; }
@@ -244,12 +255,41 @@ public:
   std::int64_t host_peak() const override { return host_peak_; }
   void set_tracer(Tracer* tracer) override { tracer_ = tracer; }
   Tracer* tracer() const override { return tracer_; }
+  Pinned pinned() const override {
+    if (on_host_ == nullptr) return {};
+    const HostPages& pages = on_host_->pages;
+    Pinned pinned{pages.locked_bytes(), staged_through_, {}};
+    for (const auto& buffer : staging_)
+      if (buffer != nullptr) pinned.bytes += buffer->locked_bytes();
+    if (!pages.lock_fault().empty())
+      pinned.warning = fmt::format("{} bytes of the host's memory for what streams are locked (pinned=), and no more: {}; copies "
+                                   "from and to the rest go through a buffer",
+                                   pinned.bytes, pages.lock_fault());
+    return pinned;
+  }
   void set_evictor(Evictor* evictor) override { evictor_ = evictor; }
 
 private:
   void wait_for(const Tickets& tickets) override {
     for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(tickets[i], meter());
     time_.host_waits_for(tickets);
+  }
+  void stage(Work& work, StreamKind kind, const PagedBlock& on_host) {
+    bool locked = true;
+    on_host.physical(0, on_host.bytes,
+                     [&](std::uintptr_t, std::uintptr_t end) { locked = locked && on_host_->pages.is_locked(end); });
+    if (options_.pinned_bytes == 0 || locked) return;
+    auto& buffer = staging_[kind == StreamKind::copy_in ? 0 : 1];
+    if (buffer == nullptr) buffer = std::make_unique<LockedBuffer>(kStaging);
+    work.through = {buffer->data(), buffer->size()};
+    staged_through_ += on_host.bytes;
+  }
+  // The host does not take note that they are done: in virtual time whoever comes later still waits for them.
+  static Tickets before_disk(const Block& block, DiskAccess access) {
+    if (access == DiskAccess::reads) return Ordering::writes(tracked(block));
+    Tickets uses{}, known{};
+    Ordering::uses(tracked(block), uses, known);
+    return uses;
   }
   void copy_part_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) {
     if (staged_ + bytes > kMostStaged) {
@@ -266,7 +306,7 @@ private:
     Block* const writes[] = {&to};
     const auto queued =
         queue(std::move(made), StreamKind::copy_in, {}, writes, [&] { note_part(work, to, offset, bytes, true); });
-    trace_copy(StreamKind::copy_in, queued.span, bytes, kOfProgram, "written by the host");
+    trace_copy(StreamKind::copy_in, queued.span, bytes, "written by the host");
   }
 
   Block* take_block(std::int64_t bytes) override {
@@ -349,9 +389,16 @@ private:
     return one;
   }
 
-  void trace_copy(StreamKind stream, const VirtualTime::Span& span, std::int64_t bytes, std::string_view block,
-                  std::string_view reason) {
-    if (tracer_ != nullptr) tracer_->copy({name_of(stream), {span.begin, span.end}, bytes, block, reason});
+  void trace_copy(StreamKind stream, const VirtualTime::Span& span, std::int64_t bytes, std::string_view reason) {
+    if (tracer_ != nullptr) tracer_->copy({name_of(stream), {span.begin, span.end}, bytes, kOfProgram, reason});
+  }
+  // Where there is no memory for the block's name, nothing is told.
+  void trace_copy(std::string_view track, const VirtualTime::Span& span, std::int64_t bytes, const CopyLabel& label) noexcept {
+    if (tracer_ == nullptr) return;
+    try {
+      tracer_->copy({track, {span.begin, span.end}, bytes, plans::shown(label.block), label.reason});
+    } catch (const std::bad_alloc&) {
+    }
   }
   void trace_memory(Picoseconds when) {
     if (std::exchange(traced_in_use_, in_use_) != in_use_) tracer_->memory("device", when, in_use_);
@@ -389,12 +436,14 @@ private:
   PagedArena arena_;
   // Of the host's memory, once a streaming device asks for some.
   struct OnHost {
-    OnHost(std::int64_t budget, Progress& progress)
-        : pages(addresses_for(budget), kFewestAddresses), arena(pages, progress, kHostAlignment) {}
+    OnHost(std::int64_t budget, std::int64_t pinned, Progress& progress)
+        : pages(addresses_for(budget), kFewestAddresses, pinned), arena(pages, progress, kHostAlignment) {}
     HostPages pages;
     PagedArena arena;
   };
   std::unique_ptr<OnHost> on_host_;
+  std::unique_ptr<LockedBuffer> staging_[2]; // for each direction
+  std::int64_t staged_through_ = 0;
   std::int64_t host_in_use_ = 0, host_peak_ = 0;
   Evictor* evictor_ = nullptr;
   Tracer* tracer_ = nullptr;
@@ -405,8 +454,7 @@ private:
   Picoseconds held_until_ = 0; // the next kernel
   RaceChecker checker_;
   std::int64_t in_use_ = 0, peak_ = 0; // as asked for
-  Picoseconds disk_busy_ = 0;
-  std::int64_t staged_ = 0; // at most; corrected when the stream has been waited for
+  std::int64_t staged_ = 0;            // at most; corrected when the stream has been waited for
   Faults faults_;
   Streams streams_;
 };
@@ -421,6 +469,7 @@ bool parsed_emulated(std::string_view settings, DeviceMaker& maker, std::string&
     double* rate;
   } sizes[] = {{"memory", &options.memory_bytes, nullptr},
                {"host", &options.host_bytes, nullptr},
+               {"pinned", &options.pinned_bytes, nullptr},
                {"disk-size", &options.streaming.disk_bytes, nullptr},
                {"bandwidth", nullptr, &bandwidth},
                {"bandwidth-out", nullptr, &bandwidth_out},
@@ -451,15 +500,21 @@ bool parsed_emulated(std::string_view settings, DeviceMaker& maker, std::string&
     }
     const auto* const known = std::find_if(std::begin(sizes), std::end(sizes), [&](const auto& s) { return s.name == name; });
     if (known == std::end(sizes) && name != "disk") {
-      message = fmt::format("emulated: `{}` is none of its settings: memory=SIZE, bandwidth=SIZE, bandwidth-out=SIZE, host=SIZE, "
-                            "disk=FOLDER, disk-size=SIZE, disk-bandwidth=SIZE, memory-bandwidth=SIZE and policy=NAME",
-                            setting);
+      message = fmt::format(
+          "emulated: `{}` is none of its settings: memory=SIZE, bandwidth=SIZE, bandwidth-out=SIZE, host=SIZE, "
+          "pinned=on|off|SIZE, disk=FOLDER, disk-size=SIZE, disk-bandwidth=SIZE, memory-bandwidth=SIZE and policy=NAME",
+          setting);
       return false;
+    }
+    if (name == "pinned" && (given == "on" || given == "off")) {
+      options.pinned_bytes = given == "on" ? INT64_MAX : 0;
+      continue;
     }
     const text::Size size = text::parse_size(given);
     if (name == "disk" || size.fault != text::Size::Fault::none || size.bytes == 0 || size.bytes >= std::uint64_t{1} << 62) {
       message = name == "disk" ? fmt::format("emulated: expected disk=FOLDER, got `{}`", setting)
-                               : fmt::format("emulated: expected {}=SIZE, a size like 256MiB, got `{}`", name, setting);
+                               : fmt::format("emulated: expected {}{}=SIZE, a size like 256MiB, got `{}`",
+                                             name == "pinned" ? "pinned=on, pinned=off or " : "", name, setting);
       return false;
     }
     if (known->bytes != nullptr) *known->bytes = static_cast<std::int64_t>(size.bytes);

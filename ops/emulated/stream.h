@@ -40,6 +40,7 @@ struct Work {
   std::unique_ptr<std::byte[]> staged; // what `from` names, if it is not on the device
   std::chrono::nanoseconds transfer{}; // how long a copy takes at least
   std::shared_ptr<Reader> reader;      // who waits for what is copied out
+  std::span<std::byte> through;        // the buffer of the stream's that a copy goes through; empty: none
 };
 
 // The host reads into memory of its own, which may be gone when it does not wait to the end: then nothing more is written there.

@@ -54,6 +54,16 @@ void VirtualTime::note(StreamKind stream, const Span& span) {
   busy_[index_of(stream)] += span.end - span.begin;
 }
 
+VirtualTime::Span VirtualTime::add_to_disk(const Tickets& waits, Picoseconds duration, Picoseconds ready) noexcept {
+  const Picoseconds free = std::max(disk_last_, host_);
+  Span span{std::max(free, ready), 0, 0};
+  span.begin = std::max(span.begin, end_of(waits));
+  span.waited = span.begin - free;
+  span.end = disk_last_ = span.begin + duration;
+  disk_busy_ += duration;
+  return span;
+}
+
 Picoseconds VirtualTime::end_of(const Tickets& tickets) const {
   Picoseconds end = 0;
   for (std::size_t i = 0; i < kStreams; ++i) end = std::max(end, end_of(i, tickets[i]));

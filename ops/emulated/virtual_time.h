@@ -40,15 +40,19 @@ public:
   Span add(const Operation& operation, Picoseconds duration, Picoseconds ready = 0);
   // The stream has been busy with something that is not queued on it.
   void note(StreamKind stream, const Span& span);
+  // The same of a disk beside the streams, which does one thing at a time in the order in which it is asked.
+  Span add_to_disk(const Tickets& waits, Picoseconds duration, Picoseconds ready) noexcept;
   // The host has waited for these.
   void host_waits_for(const Tickets& tickets);
   void host_waits_until(Picoseconds when) { host_ = std::max(host_, when); }
   Picoseconds host() const { return host_; }
   // When all of these are done.
   Picoseconds end_of(const Tickets& tickets) const;
-  // When all that has been queued so far is done.
+  // When all that has been queued on streams so far is done.
   Picoseconds end() const;
   Picoseconds end_of(StreamKind stream) const { return last_[index_of(stream)]; }
+  Picoseconds disk_end() const { return disk_last_; }
+  Picoseconds disk_busy() const { return disk_busy_; }
   Picoseconds busy(StreamKind stream) const { return busy_[index_of(stream)]; }
   // How long the stream `execute` had nothing to do but to wait for other streams.
   Picoseconds stalled() const { return stalled_; }
@@ -64,7 +68,7 @@ private:
   };
   std::array<Ends, kStreams> ends_;
   std::array<Picoseconds, kStreams> last_{}, busy_{};
-  Picoseconds host_ = 0, stalled_ = 0;
+  Picoseconds host_ = 0, stalled_ = 0, disk_last_ = 0, disk_busy_ = 0;
 };
 
 } // namespace cairn::ops

@@ -23,6 +23,13 @@ public:
   virtual bool make_room(std::int64_t bytes) = 0;
 };
 
+// The host's memory for what streams, as far as copy engines are to reach it.
+struct Pinned {
+  std::int64_t bytes = 0;        // that are locked
+  std::int64_t staged_bytes = 0; // that were copied through a buffer, because the memory was not
+  std::string warning;           // for people, where less is locked than was asked for
+};
+
 // What a device has done so far in virtual time, as its rates say; seconds.
 struct ModelledTime {
   double end = 0;                                          // when all that has been queued is done
@@ -60,8 +67,15 @@ public:
   // Until nothing that is queued writes the block, or uses it at all: before the host reads or writes its memory. Cancelled.
   virtual void host_waits_to_read(const Block& block) = 0;
   virtual void host_waits_to_write(const Block& block) = 0;
-  // The host has been busy with a disk for so many bytes.
-  virtual void note_disk(std::int64_t bytes, const CopyLabel& label) = 0;
+  // The host waits for something else in virtual time.
+  virtual void host_waits_until(plans::Picoseconds when) = 0;
+  // A disk reads the memory of a block of the host's, or writes it. Really, what is queued and writes the block, or uses it at
+  // all, is waited for first: Cancelled. In virtual time nobody waits: the disk works beside the streams, behind what it was
+  // given before, from when that is done and from `ready` on. When it has done that, in virtual time.
+  enum class DiskAccess : std::uint8_t { reads, writes };
+  virtual void make_ready_for_disk(const Block& block, DiskAccess access) = 0;
+  virtual plans::Picoseconds note_disk(const Block& block, DiskAccess access, plans::Picoseconds ready,
+                                       const CopyLabel& label) noexcept = 0;
 
   // For unified memory, whose pages move beside all that is queued, in virtual time: when a kernel that is queued now could
   // begin; that the next one does not begin before some time; and that a stream has been busy.
@@ -75,6 +89,8 @@ public:
   virtual std::uint64_t modelled(const Cost& cost) const = 0;
   virtual plans::Link link() const = 0;
   virtual plans::Timeline timeline() const = 0;
+  virtual plans::Link disk_link() const = 0; // between the host's memory and the disk
+  virtual plans::Picoseconds disk_end() const = 0;
 
   virtual std::int64_t device_budget() const = 0; // bytes; 0: none
   virtual std::int64_t device_in_use() const = 0;
@@ -83,6 +99,7 @@ public:
   // The most that was in use at once.
   virtual std::int64_t device_peak() const = 0;
   virtual std::int64_t host_peak() const = 0;
+  virtual Pinned pinned() const = 0;
 
   // Null: nobody listens. It outlives the device, or is taken away before.
   virtual void set_tracer(Tracer* tracer) = 0;

@@ -55,12 +55,12 @@ public:
     if (Block* const there = streamed(block).on_device) wrapped_.wait(*there);
   }
   void wait_for_all() override { wrapped_.wait_for_all(); }
-  std::int64_t make_way(std::int64_t bytes) override { return residency_.free_on_host(bytes); }
+  std::int64_t make_way(std::int64_t bytes) override { return residency_.make_way(bytes); }
 
 private:
   void note(const Block& block, plans::Use use) {
     const StreamedBlock& known = streamed(block);
-    accesses_.push_back({Residency::name_of(known), static_cast<std::uint64_t>(known.bytes), use});
+    accesses_.push_back({name_of(known), static_cast<std::uint64_t>(known.bytes), use});
   }
   // Brings what is used, and gives the launch to the wrapped device with the addresses there.
   template <class IsOurs> void queue(StreamKind stream, const Launch& launch, IsOurs&& is_ours) {

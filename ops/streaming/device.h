@@ -28,7 +28,9 @@ namespace cairn::ops::streaming {
   X(to_disk, "copies that left the host's memory for the disk")                                                                  \
   X(from_disk, "copies that came back from there")                                                                               \
   X(bytes_to_disk, "their bytes")                                                                                                \
-  X(bytes_from_disk, "their bytes")
+  X(bytes_from_disk, "their bytes")                                                                                              \
+  X(read_ahead, "those of them that came before they were asked for")                                                            \
+  X(host_copies_dropped, "copies on the host that gave way because the device has them")
 struct Counts {
 #define X(name, meaning) std::int64_t name = 0;
   CAIRN_STREAMING_COUNTS(X)

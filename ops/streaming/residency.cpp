@@ -10,7 +10,8 @@
 namespace cairn::ops::streaming {
 
 Residency::Residency(Ledger& ledger, Device& wrapped)
-    : ledger_(ledger), wrapped_(wrapped), backing_(*wrapped.backing()), residents_(std::make_unique<plans::Residents>(nullptr)) {
+    : wrapped_(wrapped), backing_(*wrapped.backing()), tiers_(ledger, backing_, counts_, *this),
+      residents_(std::make_unique<plans::Residents>(nullptr)) {
   backing_.set_evictor(this);
   const plans::Policy policy = backing_.streaming().policy;
   if (!plans::is_unified(policy)) return;
@@ -29,36 +30,6 @@ Residency::Residency(Ledger& ledger, Device& wrapped)
 }
 
 Residency::~Residency() { backing_.set_evictor(nullptr); }
-
-namespace {
-
-// Keeps a block from giving way to what is done for it.
-class Held {
-public:
-  explicit Held(StreamedBlock& block) : block_(block) { ++block_.pins; }
-  ~Held() { --block_.pins; }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-
-private:
-  StreamedBlock& block_;
-};
-
-// What has left is no resident any more, whatever memory there is; that it will be missed may remain unknown.
-template <class F> void forget(F&& f) noexcept {
-  try {
-    f();
-  } catch (const std::bad_alloc&) {
-  }
-}
-
-} // namespace
-
-SpillFile* Residency::disk() {
-  const Backing::Streaming& settings = backing_.streaming();
-  if (disk_ == nullptr && !settings.disk.empty()) disk_ = std::make_unique<SpillFile>(settings.disk, settings.disk_bytes);
-  return disk_.get();
-}
 
 // Between two names is a gap, so that what reads beyond the end of a block is not taken for another one.
 StreamedBlock* Residency::take(std::int64_t bytes) {
@@ -96,14 +67,13 @@ StreamedBlock* Residency::take_over(Block* on_device) {
 
 void Residency::give_back(StreamedBlock* block) noexcept {
   const plans::Name name = name_of(*block);
-  forget([&] { residents_->dropped(name); });
+  as_memory_allows([&] { residents_->dropped(name); });
+  tiers_.dropped(*block);
   course_.dropped(name);
   if (unified_ != nullptr) unified_->dropped(name);
   by_name_.erase(name);
   if (block->leaf != kNoLeaf) leaves_[block->leaf] = nullptr;
   drop_on_device(*block);
-  drop_on_host(*block);
-  forget_on_disk(*block);
   delete block;
 }
 
@@ -112,14 +82,7 @@ void Residency::drop_on_device(StreamedBlock& block) noexcept {
   backing_.give_back_on_device(std::exchange(block.on_device, nullptr));
   block.device_is_current = false;
   on_device_.erase(block.at_device);
-  forget([&] { residents_->remove(name_of(block)); });
-}
-
-void Residency::drop_on_host(StreamedBlock& block) noexcept {
-  if (block.on_host == nullptr) return;
-  backing_.give_back_on_host(std::exchange(block.on_host, nullptr));
-  block.host_is_current = false;
-  on_host_.erase(block.at_host);
+  as_memory_allows([&] { residents_->remove(name_of(block)); });
 }
 
 // --- a launch
@@ -152,6 +115,7 @@ Block& Residency::Pins::bring(StreamedBlock& block) {
 }
 
 Block& Residency::Pins::make(StreamedBlock& block) {
+  residency_.tiers_.charge(block);
   if (block.on_device == nullptr) residency_.take_on_device(block);
   return pin(block);
 }
@@ -164,7 +128,7 @@ void Residency::bring_to_device(StreamedBlock& block, std::string_view reason) {
   }
   ++counts_.misses;
   const Held held(block);
-  if (!block.host_is_current) read_from_disk(block);
+  tiers_.bring_to_host(block);
   if (block.on_device == nullptr) take_on_device(block);
   queue_copy(StreamKind::copy_in, block, reason);
   block.device_is_current = true;
@@ -174,20 +138,22 @@ void Residency::queue_copy(StreamKind stream, StreamedBlock& block, std::string_
   const bool in = stream == StreamKind::copy_in;
   const bool waits = in && backing_.streaming().policy == plans::Policy::demand;
   backing_.queue_copy(stream, in ? *block.on_device : *block.on_host, in ? *block.on_host : *block.on_device,
-                      waits ? backing_.timeline().execute : 0, {name_of(block), reason});
+                      std::max(block.host_ready, waits ? backing_.timeline().execute : 0), {name_of(block), reason});
   if (unified_ == nullptr) (in ? counts_.bytes_in : counts_.bytes_out) += block.bytes;
 }
 
 void Residency::written_on_device(StreamedBlock& block) noexcept {
   block.device_is_current = true;
-  drop_on_host(block);
-  forget_on_disk(block);
+  tiers_.drop(block);
 }
 
 void Residency::begin_launch(std::span<const plans::Access> accesses, const Cost& cost) {
   if (unified_ != nullptr) move_pages(accesses, backing_.modelled(cost));
   const std::int64_t divergences = counts_.divergences;
-  if (course_.launch(backing_.modelled(cost), accesses)) residents_->replan();
+  if (course_.launch(backing_.modelled(cost), accesses)) {
+    residents_->replan();
+    tiers_.replan();
+  }
   if (Tracer* const tracer = backing_.tracer(); tracer != nullptr && counts_.divergences != divergences)
     tracer->moment(backing_.timeline().execute, "the run leaves its plan");
 }
@@ -210,15 +176,17 @@ void Residency::end_launch(std::span<const plans::Access> accesses) noexcept {
     for (const plans::Access& access : accesses) {
       StreamedBlock& block = *by_name_.at(access.name);
       residents_->put(access.name, access.bytes, !block.has_copy_below(), end);
+      tiers_.used(block);
       if (!plans::writes(access.use) || !residents_->must_out(access.name)) continue;
       write_back(block, "write-back"); // it will have to be, and now there is time
       ++counts_.write_backs;
       residents_->cleaned(access.name, backing_.timeline().copy_out);
     }
     residents_->tick();
+    tiers_.work_ahead(*residents_);
     if (Tracer* const tracer = backing_.tracer();
-        tracer != nullptr && std::exchange(traced_on_disk_, bytes_on_disk_) != bytes_on_disk_)
-      tracer->memory("disk", end, bytes_on_disk_);
+        tracer != nullptr && std::exchange(traced_on_disk_, tiers_.bytes_on_disk()) != tiers_.bytes_on_disk())
+      tracer->memory("disk", end, tiers_.bytes_on_disk());
     prefetch();
   } catch (...) { // cancelled, or a disk that fails, or no memory: whoever needs what did not come meets that again
   }
@@ -227,6 +195,11 @@ void Residency::end_launch(std::span<const plans::Access> accesses) noexcept {
 void Residency::make_known(const StreamedBlock& block) {
   if (residents_->find(name_of(block)) == nullptr)
     residents_->put(name_of(block), static_cast<std::uint64_t>(block.bytes), block.device_is_current && !block.has_copy_below());
+}
+
+void Residency::lost_copy_below(StreamedBlock& block) {
+  if (const auto* const known = residents_->find(name_of(block)))
+    residents_->put(name_of(block), static_cast<std::uint64_t>(block.bytes), true, known->free_at);
 }
 
 // What a plan says will be needed, while there is time and room for it. Nothing depends on it, so it stops where something is in
@@ -241,6 +214,7 @@ void Residency::prefetch() {
     const auto found = by_name_.find(fetch->name);
     if (found == by_name_.end() || !found->second->has_copy_below()) return; // the plan knows more than there is
     StreamedBlock& block = *found->second;
+    if (!tiers_.is_near(block, fetch->needed_at)) return; // this is asked again
     for (const plans::Name name : fetch->evicted) evict(*by_name_.at(name));
     bring_to_device(block, "prefetch");
     --counts_.misses; // nobody has asked for it
@@ -256,6 +230,7 @@ void Residency::begin_call(std::uint64_t code, std::span<StreamedBlock* const> l
     return;
   }
   residents_ = std::make_unique<plans::Residents>(nullptr); // the follower that the last one looks at goes
+  tiers_.forget_order();
   const auto rename = [&](StreamedBlock& block, std::uint64_t leaf) {
     auto node = by_name_.extract(name_of(block));
     block.leaf = leaf;
@@ -276,6 +251,7 @@ void Residency::begin_call(std::uint64_t code, std::span<StreamedBlock* const> l
   course_.begin(code, bytes, {static_cast<std::uint64_t>(backing_.device_budget()), backing_.link()});
   residents_ = std::make_unique<plans::Residents>(course_.follower(), course_.foresight());
   for (const StreamedBlock* const block : on_device_) make_known(*block);
+  tiers_.follow(course_.follower());
   if (Tracer* const tracer = backing_.tracer())
     tracer->moment(backing_.timeline().execute,
                    course_.follower() != nullptr ? "a call begins along its plan" : "a call begins and is recorded");
@@ -324,99 +300,14 @@ void Residency::evict(StreamedBlock& block) {
     ++counts_.evictions;
   }
   drop_on_device(block);
-  uncharge_if_away(block);
+  tiers_.has_left_device(block);
 }
 
 void Residency::write_back(StreamedBlock& block, std::string_view reason) {
-  if (block.on_host == nullptr) take_on_host(block);
+  if (block.on_host == nullptr) tiers_.take_on_host(block);
   queue_copy(StreamKind::copy_out, block, reason);
   block.host_is_current = true;
-}
-
-void Residency::take_on_host(StreamedBlock& block) {
-  Order one{&block};
-  const Held held(block);
-  Block* there = backing_.take_on_host(block.bytes);
-  while (there == nullptr && evict_one_from_host()) there = backing_.take_on_host(block.bytes);
-  if (there == nullptr) refuse_on_host(block.bytes);
-  block.on_host = there;
-  block.at_host = one.begin();
-  on_host_.splice(on_host_.end(), one);
-}
-
-// In the order in which they came there. What is current nowhere else is written to the disk first, if there is one.
-bool Residency::evict_one_from_host() {
-  for (StreamedBlock* const block : on_host_) {
-    if (block->pins != 0) continue;
-    if (block->host_is_current && block->on_disk == nullptr) {
-      if (disk() == nullptr) return false;
-      write_to_disk(*block);
-      if (block->on_disk == nullptr) return false; // it is full
-    }
-    drop_on_host(*block);
-    uncharge_if_away(*block);
-    return true;
-  }
-  return false;
-}
-
-std::int64_t Residency::free_on_host(std::int64_t bytes) {
-  std::int64_t freed = 0;
-  if (disk() == nullptr) return 0;
-  for (auto at = on_host_.begin(); at != on_host_.end() && freed < bytes;) {
-    StreamedBlock& block = **at++;
-    if (block.pins != 0) continue;
-    if (block.host_is_current && block.on_disk == nullptr) write_to_disk(block);
-    if (block.on_disk == nullptr) break; // it is full
-    drop_on_host(block);
-    drop_on_device(block);
-    uncharge_if_away(block);
-    freed += block.bytes;
-  }
-  return freed;
-}
-
-void Residency::write_to_disk(StreamedBlock& block) {
-  backing_.host_waits_to_read(*block.on_host);
-  auto copy = disk_->write(block.on_host->data, block.bytes);
-  if (copy == nullptr) return;
-  if (disk_->wait(*copy, nullptr) == SpillFile::Fate::failed) {
-    disk_->forget(std::move(copy));
-    throw SpillError(disk_->refusal());
-  }
-  block.on_disk = std::move(copy);
-  bytes_on_disk_ += block.bytes;
-  backing_.note_disk(block.bytes, {name_of(block), "to the disk"});
-  ++counts_.to_disk;
-  counts_.bytes_to_disk += block.bytes;
-}
-
-void Residency::forget_on_disk(StreamedBlock& block) noexcept {
-  if (block.on_disk == nullptr) return;
-  disk_->forget(std::move(block.on_disk));
-  bytes_on_disk_ -= block.bytes;
-}
-
-void Residency::read_from_disk(StreamedBlock& block) {
-  const Held held(block);
-  if (!block.charged) {
-    ledger_.charge(block.bytes, 0);
-    block.charged = true;
-  }
-  if (block.on_host == nullptr) take_on_host(block);
-  backing_.host_waits_to_write(*block.on_host);
-  disk_->read(*block.on_disk, block.on_host->data, true);
-  if (disk_->wait(*block.on_disk, nullptr) == SpillFile::Fate::failed) throw SpillError(disk_->read_fault());
-  block.host_is_current = true;
-  backing_.note_disk(block.bytes, {name_of(block), "from the disk"});
-  ++counts_.from_disk;
-  counts_.bytes_from_disk += block.bytes;
-}
-
-void Residency::uncharge_if_away(StreamedBlock& block) noexcept {
-  if (!block.charged || block.on_device != nullptr || block.on_host != nullptr || block.on_disk == nullptr) return;
-  ledger_.charge(-block.bytes, 0);
-  block.charged = false;
+  block.host_ready = backing_.timeline().copy_out;
 }
 
 void Residency::refuse_on_device(std::int64_t bytes) {
@@ -429,14 +320,6 @@ void Residency::refuse_on_device(std::int64_t bytes) {
       wrapped_.name(), bytes, backing_.device_in_use(), backing_.device_budget(), pinned));
 }
 
-void Residency::refuse_on_host(std::int64_t bytes) {
-  throw DeviceMemoryExceeded(
-      fmt::format("streaming: the host's memory for what streams (host=SIZE) has no room for {} bytes: {} of its {} bytes are in "
-                  "use, and {}",
-                  bytes, backing_.host_in_use(), backing_.host_budget(),
-                  backing_.streaming().disk.empty() ? "there is no disk to move them to (disk=FOLDER)" : "the disk is full too"));
-}
-
 // --- elements from and for the host
 
 // What has no elements yet is made in the host's memory, so that it need not travel before a kernel uses it.
@@ -446,20 +329,19 @@ void Residency::copy_in(StreamedBlock& to, std::int64_t offset, const void* from
     written_on_device(to);
     return;
   }
-  if (!to.host_is_current && to.on_disk != nullptr) read_from_disk(to);
-  if (to.on_host == nullptr) take_on_host(to);
-  backing_.host_waits_to_write(*to.on_host);
+  tiers_.bring_to_host(to);
+  if (to.on_host == nullptr) tiers_.take_on_host(to);
+  tiers_.host_writes(to);
   std::memcpy(static_cast<char*>(to.on_host->data) + offset, from, static_cast<std::size_t>(bytes));
   to.host_is_current = true;
-  forget_on_disk(to);
   if (unified_ != nullptr) unified_->fill(name_of(to));
 }
 
 void Residency::copy_out(StreamedBlock& from, std::int64_t offset, void* to, std::int64_t bytes) {
   if (from.device_is_current && !from.host_is_current) return wrapped_.copy_out(*from.on_device, offset, to, bytes);
-  if (!from.host_is_current && from.on_disk != nullptr) read_from_disk(from);
+  if (!tiers_.bring_if_there_is_room(from)) return tiers_.read_past_memory(from, offset, to, bytes);
   if (from.on_host == nullptr) return; // nothing was ever written there
-  backing_.host_waits_to_read(*from.on_host);
+  tiers_.host_reads(from);
   std::memcpy(to, static_cast<const char*>(from.on_host->data) + offset, static_cast<std::size_t>(bytes));
 }
 

@@ -11,6 +11,7 @@
 #include "ops/streaming/block.h"
 #include "ops/streaming/course.h"
 #include "ops/streaming/device.h"
+#include "ops/streaming/tiers.h"
 
 #include <cstdint>
 #include <memory>
@@ -21,7 +22,7 @@
 
 namespace cairn::ops::streaming {
 
-class Residency final : public Evictor {
+class Residency final : public Evictor, private Tiers::Above {
 public:
   Residency(Ledger& ledger, Device& wrapped);
   ~Residency() override;
@@ -66,13 +67,10 @@ public:
   void begin_launch(std::span<const plans::Access> accesses, const Cost& cost);
   void end_launch(std::span<const plans::Access> accesses) noexcept;
   void begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves);
-  static plans::Name name_of(const StreamedBlock& block) {
-    return block.leaf != kNoLeaf ? plans::leaf_name(block.leaf) : plans::born_name(block.number);
-  }
 
   bool make_room(std::int64_t bytes) override;
   // The machine's account is full: what has a copy on the host goes to the disk. The bytes that are no longer charged.
-  std::int64_t free_on_host(std::int64_t bytes);
+  std::int64_t make_way(std::int64_t bytes) { return tiers_.make_way(bytes); }
   const Counts& counts() const { return counts_; }
 
 private:
@@ -82,12 +80,12 @@ private:
   // `reason`: what a trace says of the copy.
   void bring_to_device(StreamedBlock& block, std::string_view reason);
   void take_on_device(StreamedBlock& block);
-  void take_on_host(StreamedBlock& block);
   // So that the host's copy is current.
   void write_back(StreamedBlock& block, std::string_view reason);
-  void read_from_disk(StreamedBlock& block);
   void drop_on_device(StreamedBlock& block) noexcept;
-  void drop_on_host(StreamedBlock& block) noexcept;
+  StreamedBlock& block(plans::Name name) override { return *by_name_.at(name); }
+  void leave_device(StreamedBlock& block) noexcept override { drop_on_device(block); }
+  void lost_copy_below(StreamedBlock& block) override;
   void evict(StreamedBlock& block);
   // To what decides who leaves; a block on the device that it does not know stays.
   void make_known(const StreamedBlock& block);
@@ -95,27 +93,19 @@ private:
   void queue_copy(StreamKind stream, StreamedBlock& block, std::string_view reason);
   // What unified memory moves for a launch.
   void move_pages(std::span<const plans::Access> accesses, plans::Picoseconds duration);
-  bool evict_one_from_host();
-  void write_to_disk(StreamedBlock& block);
-  void forget_on_disk(StreamedBlock& block) noexcept;
-  void trace_call() const;
-  void uncharge_if_away(StreamedBlock& block) noexcept;
   [[noreturn]] void refuse_on_device(std::int64_t bytes);
-  [[noreturn]] void refuse_on_host(std::int64_t bytes);
-  SpillFile* disk();
 
-  Ledger& ledger_;
   Device& wrapped_;
   Backing& backing_;
-  std::unique_ptr<SpillFile> disk_;
-  std::int64_t bytes_on_disk_ = 0, traced_on_disk_ = 0; // and as a trace was told last
-  Order on_device_, on_host_;                           // those that have a copy there
+  Counts counts_;
+  Tiers tiers_;
+  std::int64_t traced_on_disk_ = 0; // the bytes there, as a trace was told last
+  Order on_device_;                 // those that have a copy there
   std::unordered_map<plans::Name, StreamedBlock*> by_name_;
   std::vector<StreamedBlock*> leaves_;          // of the call that is going on; null where one is no more
   std::unique_ptr<plans::Residents> residents_; // those of on_device_; it looks at the course's follower
   std::uint64_t next_number_ = 0;
   std::uintptr_t next_name_ = kFirstName;
-  Counts counts_;
   Course course_{counts_};
   std::unique_ptr<plans::UnifiedMemory> unified_; // null under other policies
 };

@@ -88,6 +88,7 @@ private:
   bool write_stats();
   bool write_profile();
   void warn_of_unreached();
+  void warn_of_device();
   bool write_gradients();
   bool write_page(int code, std::string_view message);
 
@@ -480,6 +481,7 @@ int Session::finish(int code, std::string_view message) {
   }
   if (vm_ == nullptr || code == kBadUsage) return code;
   warn_of_unreached();
+  warn_of_device();
   if (options_.stats && !write_stats()) code = kBadUsage;
   if (options_.profile && !write_profile()) code = kBadUsage;
   if (!options_.explain_file.empty() && !write_gradients()) code = kBadUsage;
@@ -494,6 +496,12 @@ void Session::warn_of_unreached() {
       std::string(place.view()) +
       ": warning: the value that is differentiated here depends on none of the parameters, which an update therefore leaves "
       "as they are (or lets decay): does the loss take them from its argument, or from elsewhere, or through stop-gradient?\n");
+}
+
+void Session::warn_of_device() {
+  CairnBuffer text;
+  if (cairn_vm_device_warning(vm_.get(), text.text()) != CAIRN_OK || text.view().empty()) return;
+  complain("vmrun: warning: --device: " + std::string(text.view()) + "\n");
 }
 
 // What --stats or --profile asked for, on standard error or in the file that was opened for it.

@@ -237,6 +237,10 @@ CAIRN_API uint64_t cairn_vm_work(const cairn_vm* vm);
  * there was none. */
 CAIRN_API cairn_status cairn_vm_unreached(const cairn_vm* vm, char** place);
 
+/* What the machine's device does otherwise than was asked, so far, and why: it locks less memory. Results are the same. NULL:
+ * nothing. Free the text with cairn_free. */
+CAIRN_API cairn_status cairn_vm_device_warning(const cairn_vm* vm, char** text);
+
 /* After OUT_OF_WORK: the least that the next step takes. */
 CAIRN_API uint64_t cairn_vm_work_needed(const cairn_vm* vm);
 
