@@ -19,6 +19,11 @@ void writer_of(const TrackedBlock& block, Tickets& after, Tickets& known) {
   join(known, block.earlier_known);
 }
 
+void elements_of(const Block& block, Tickets& after) {
+  add_ticket(after, block.writer_stream, block.writer);
+  for (std::size_t i = 0; i < kStreams; ++i) after[i] = std::max(after[i], block.readers[i]);
+}
+
 } // namespace
 
 void join(Tickets& to, const Tickets& from) {
@@ -30,6 +35,12 @@ std::string_view name_of(StreamKind stream) {
   return names[index_of(stream)];
 }
 
+Tickets Ordering::writes(const TrackedBlock& block) {
+  Tickets after{}, learned{};
+  writer_of(block, after, learned);
+  return after;
+}
+
 void Ordering::uses(const TrackedBlock& block, Tickets& after, Tickets& known) {
   writer_of(block, after, known);
   for (std::size_t i = 0; i < kStreams; ++i) {
@@ -37,6 +48,12 @@ void Ordering::uses(const TrackedBlock& block, Tickets& after, Tickets& known) {
     after[i] = std::max(after[i], block.readers[i]);
     join(known, block.reader_known[i]);
   }
+}
+
+Tickets Ordering::uses_of_elements(const TrackedBlock& block) {
+  Tickets after{};
+  elements_of(block, after);
+  return after;
 }
 
 Operation Ordering::add(StreamKind stream, std::span<Block* const> reads, std::span<Block* const> writes) {
@@ -47,8 +64,14 @@ Operation Ordering::add(StreamKind stream, std::span<Block* const> reads, std::s
   join(operation.known, host_);
   if (!forget_) {
     Tickets after{}, learned{};
-    for (const Block* block : reads) writer_of(tracked(*block), after, learned);
-    for (const Block* block : writes) uses(tracked(*block), after, learned);
+    for (const Block* block : reads) {
+      writer_of(tracked(*block), after, learned);
+      add_ticket(operation.about, block->writer_stream, block->writer);
+    }
+    for (const Block* block : writes) {
+      uses(tracked(*block), after, learned);
+      elements_of(*block, operation.about);
+    }
     for (std::size_t i = 0; i < kStreams; ++i) operation.waits[i] = i != own && after[i] > operation.known[i] ? after[i] : 0;
     join(operation.known, after);
     join(operation.known, learned);

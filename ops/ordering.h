@@ -20,6 +20,7 @@ std::string_view name_of(StreamKind stream);
 // A block as asynchronous devices keep it. Whoever has waited for a ticket of the block also knows what that work had waited for.
 struct TrackedBlock : Block {
   std::int64_t taken = 0;             // bytes of the arena
+  std::uint64_t ready = 0;            // in virtual time, where there is one: when the memory is free
   Tickets earlier{}, earlier_known{}; // of whoever had the memory before; none after the first write
   Tickets writer_known{};
   std::array<Tickets, kStreams> reader_known{};
@@ -35,6 +36,7 @@ struct Operation {
   Ticket ticket = 0;
   Tickets waits{}; // what its stream has to wait for before it begins; 0: nothing more than it knows to be done
   Tickets known{}; // what is done when it begins
+  Tickets about{}; // who wrote or read the same elements, whether it has to wait for them or not: no memory's earlier uses
 };
 
 class Ordering {
@@ -54,8 +56,12 @@ public:
   void host_waits_for_all();
   Ticket last(StreamKind stream) const { return last_[index_of(stream)]; }
 
+  // Everything that writes the block, whether or not the device's thread has waited for it.
+  static Tickets writes(const TrackedBlock& block);
   // Everything that uses the block, and what is known once that is done.
   static void uses(const TrackedBlock& block, Tickets& after, Tickets& known);
+  // The same without those of whoever had the memory before.
+  static Tickets uses_of_elements(const TrackedBlock& block);
 
 private:
   bool forget_;

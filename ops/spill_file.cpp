@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -200,6 +201,7 @@ void SpillFile::begin(Copy& copy, bool writes, void* memory, std::int64_t from, 
     copy.from_ = from;
     copy.to_ = to;
     copy.fate_ = Fate::queued;
+    copy.stopped_ = false;
   }
   more_.notify_one();
 }
@@ -243,6 +245,7 @@ void SpillFile::stop(Copy& copy) noexcept {
     copy.fate_ = copy.writes_ ? Fate::failed : Fate::done;
     return;
   }
+  copy.stopped_ = true;
   done_.wait(lock, [&] { return copy.fate_ != Fate::running; });
 }
 
@@ -308,8 +311,9 @@ void SpillFile::work() {
       fault = "there is no memory for a message"; // short enough to need none
     }
     lock.lock();
-    copy.fate_ = fault.empty() ? Fate::done : Fate::failed;
-    if (fault.empty()) (copy.writes_ ? written_ : read_) += copy.to_ - copy.from_;
+    const bool stopped = fault.empty() && copy.stopped_;
+    copy.fate_ = fault.empty() && !(stopped && copy.writes_) ? Fate::done : Fate::failed;
+    if (fault.empty() && !stopped) (copy.writes_ ? written_ : read_) += copy.to_ - copy.from_;
     if (!fault.empty()) (copy.writes_ ? write_fault_ : read_fault_) = std::move(fault);
     done_.notify_all();
   }
@@ -331,33 +335,84 @@ template <class F> int SpillFile::in_parts(const Copy& copy, std::int64_t from, 
   return 0;
 }
 
+// A long copy that lies as the file wants it is shared with a second thread, so that one computes checksums while the other waits
+// for the disk. Where the system gives none, one does it all.
 std::string SpillFile::transfer(Copy& copy) {
-  for (std::int64_t from = copy.from_; from < copy.to_; from += kPiece) {
-    const std::int64_t bytes = std::min(kPiece, copy.bytes_ - from), all = taken_by(bytes);
-    const auto size = static_cast<std::size_t>(bytes);
-    char* const memory = copy.memory_ + (from - copy.from_);
-    std::uint64_t& sum = copy.sums_[static_cast<std::size_t>(from / kPiece)];
-    std::byte* const buffer = buffer_.get();
-    if (copy.writes_) {
-      std::memcpy(buffer, memory, size);
-      std::memset(buffer + size, 0, static_cast<std::size_t>(all - bytes));
-      sum = XXH3_64bits(buffer, size);
-      const int fault = in_parts(copy, from, all, [&](std::int64_t done, std::int64_t left, std::int64_t at) {
-        return pwrite(descriptor_, buffer + done, static_cast<std::size_t>(left), at);
-      });
-      if (fault != 0) return fmt::format("a file in {} takes no more: {}", folder_, std::strerror(fault));
-      continue;
+  std::mutex sharing;
+  std::int64_t next = copy.from_;
+  std::string fault;
+  const std::int64_t long_enough = 2 * kSharedAtOnce;
+  const bool is_shared = copy.to_ - copy.from_ >= long_enough && reinterpret_cast<std::uintptr_t>(copy.memory_) % kPage == 0;
+  const auto help = [&](bool alone) {
+    std::unique_lock lock(sharing);
+    while (next < copy.to_ && fault.empty() && !copy.stopped_) {
+      const std::int64_t from = next, bytes = direct_bytes(copy, from, is_shared ? kSharedAtOnce : kMostAtOnce);
+      if (bytes == 0 && !alone) return; // it goes through the buffer, which there is one of
+      next += bytes != 0 ? bytes : std::min(kPiece, copy.bytes_ - from);
+      lock.unlock();
+      std::string own;
+      try {
+        own = transfer_from(copy, from, bytes);
+      } catch (const std::bad_alloc&) {
+        own = "there is no memory for a message"; // short enough to need none
+      }
+      lock.lock();
+      if (!own.empty()) fault = std::move(own);
     }
-    const int fault = in_parts(copy, from, all, [&](std::int64_t done, std::int64_t left, std::int64_t at) {
-      return pread(descriptor_, buffer + done, static_cast<std::size_t>(left), at);
-    });
-    if (fault != 0)
-      return fmt::format("elements of tensors that were put aside in {} cannot be read: {}", folder_, std::strerror(fault));
-    if (XXH3_64bits(buffer, size) != sum)
-      return fmt::format("elements of tensors that were put aside in {} came back changed", folder_);
-    std::memcpy(memory, buffer, static_cast<std::size_t>(std::min(bytes, copy.to_ - from)));
+  };
+  std::thread second;
+  try {
+    if (is_shared) second = std::thread(help, false);
+  } catch (const std::system_error&) {
+  } catch (const std::bad_alloc&) {
   }
-  return {};
+  help(true);
+  if (second.joinable()) second.join();
+  return fault;
+}
+
+// How much of it lies as the file wants it; 0: the next piece does not.
+std::int64_t SpillFile::direct_bytes(const Copy& copy, std::int64_t from, std::int64_t most) {
+  if (reinterpret_cast<std::uintptr_t>(copy.memory_ + (from - copy.from_)) % kPage != 0) return 0;
+  const std::int64_t all = copy.to_ - from;
+  return std::min(copy.to_ == copy.bytes_ && all % kPage == 0 ? all : all / kPiece * kPiece, most);
+}
+
+// What lies as the file wants it is moved without a copy between, several pieces at once; else a piece goes through the buffer.
+std::string SpillFile::transfer_from(Copy& copy, std::int64_t from, std::int64_t direct) {
+  char* const memory = copy.memory_ + (from - copy.from_);
+  std::string fault;
+  const bool through_buffer = direct == 0;
+  const std::int64_t bytes = through_buffer ? std::min(kPiece, copy.bytes_ - from) : direct, all = taken_by(bytes);
+  auto* const at_once = through_buffer ? buffer_.get() : reinterpret_cast<std::byte*>(memory);
+  const auto sum_at = [&](std::int64_t piece) {
+    return XXH3_64bits(at_once + piece, static_cast<std::size_t>(std::min(kPiece, bytes - piece)));
+  };
+  const auto sum_of = [&](std::int64_t piece) -> std::uint64_t& {
+    return copy.sums_[static_cast<std::size_t>((from + piece) / kPiece)];
+  };
+  if (copy.writes_) {
+    if (through_buffer) {
+      std::memcpy(at_once, memory, static_cast<std::size_t>(bytes));
+      std::memset(at_once + bytes, 0, static_cast<std::size_t>(all - bytes));
+    }
+    for (std::int64_t piece = 0; piece < bytes; piece += kPiece) sum_of(piece) = sum_at(piece);
+    const int code = in_parts(copy, from, all, [&](std::int64_t done, std::int64_t left, std::int64_t at) {
+      return pwrite(descriptor_, at_once + done, static_cast<std::size_t>(left), at);
+    });
+    if (code != 0) fault = fmt::format("a file in {} takes no more: {}", folder_, std::strerror(code));
+    return fault;
+  }
+  const int code = in_parts(copy, from, all, [&](std::int64_t done, std::int64_t left, std::int64_t at) {
+    return pread(descriptor_, at_once + done, static_cast<std::size_t>(left), at);
+  });
+  if (code != 0)
+    fault = fmt::format("elements of tensors that were put aside in {} cannot be read: {}", folder_, std::strerror(code));
+  for (std::int64_t piece = 0; piece < bytes && fault.empty(); piece += kPiece)
+    if (sum_at(piece) != sum_of(piece))
+      fault = fmt::format("elements of tensors that were put aside in {} came back changed", folder_);
+  if (through_buffer && fault.empty()) std::memcpy(memory, at_once, static_cast<std::size_t>(std::min(bytes, copy.to_ - from)));
+  return fault;
 }
 
 } // namespace cairn::ops

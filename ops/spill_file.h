@@ -4,6 +4,7 @@
 // copies fill it. A copy is read back with checksums, so that what comes back is what was written or an error.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -27,8 +28,10 @@ struct SpillError : std::runtime_error {
 
 class SpillFile {
 public:
-  static constexpr std::int64_t kPiece = std::int64_t{1} << 20; // that is read or written at a time
-  static constexpr std::int64_t kBuffer = kPiece;               // of the host's memory, that all pieces go through
+  static constexpr std::int64_t kPiece = std::int64_t{1} << 20; // that has a checksum of its own
+  static constexpr std::int64_t kBuffer = kPiece; // of the host's memory, that pieces go through which lie at no page's begin
+  static constexpr std::int64_t kMostAtOnce = 8 * kPiece;   // that is read or written at a time where they do
+  static constexpr std::int64_t kSharedAtOnce = 2 * kPiece; // where two threads share a copy
   // Of places, lengths and memory, for what goes past the page cache.
   static constexpr std::int64_t kPage = 4096;
   // What a copy takes of the file.
@@ -58,12 +61,14 @@ public:
     char* memory_ = nullptr;
     std::int64_t from_ = 0, to_ = 0; // of its bytes; whole pieces, but for the last one
     Fate fate_ = Fate::done;
+    std::atomic<bool> stopped_ = false;
   };
 
   // Begins to write these bytes, which must stay as they are until that is done. Null: there is no space in the file, or a write
   // has failed before.
   std::unique_ptr<Copy> write(const void* data, std::int64_t bytes);
-  // Begins to read all of a copy that is written, behind what was begun before or in front of that.
+  // Begins to read all of a copy that is written, behind what was begun before or in front of that. The memory is undefined until
+  // that is done, and where it fails.
   void read(Copy& copy, void* to, bool first);
   // In front of all that has not begun.
   void hurry(Copy& copy) noexcept;
@@ -72,7 +77,7 @@ public:
   Fate wait(const Copy& copy, const Meter* meter) const;
   // Reads [from, from + bytes) of a copy that is written, where `from` is a multiple of a piece. SpillError.
   void read_part(Copy& copy, std::int64_t from, void* to, std::int64_t bytes);
-  // Nothing is done with its memory any more, which may take as long as a piece does.
+  // Nothing is done with its memory any more, which may take as long as what is read or written at once.
   void stop(Copy& copy) noexcept;
   void forget(std::unique_ptr<Copy> copy) noexcept;
 
@@ -103,6 +108,8 @@ private:
   void begin(Copy& copy, bool writes, void* memory, std::int64_t from, std::int64_t to, bool first);
   void work();
   std::string transfer(Copy& copy); // what went wrong
+  static std::int64_t direct_bytes(const Copy& copy, std::int64_t from, std::int64_t most);
+  std::string transfer_from(Copy& copy, std::int64_t from, std::int64_t direct); // one piece through the buffer where that is 0
   template <class F> static int in_parts(const Copy& copy, std::int64_t from, std::int64_t bytes, F&& f);
 
   std::string folder_;

@@ -15,9 +15,19 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace cairn::ops {
 namespace {
+
+constexpr struct {
+  std::string_view name;
+  plans::Policy policy;
+} kPolicies[] = {{"planned", plans::Policy::planned},
+                 {"demand", plans::Policy::queued_demand},
+                 {"waiting", plans::Policy::demand},
+                 {"unified", plans::Policy::unified},
+                 {"unified-prefetched", plans::Policy::unified_prefetched}};
 
 constexpr std::int64_t kAlignment = 64;
 constexpr std::int64_t kHostAlignment = SpillFile::kPage;        // so that a disk can be read and written past the page cache
@@ -25,6 +35,8 @@ constexpr std::int64_t kMostAddresses = std::int64_t{256} << 30; // reserved whe
 constexpr std::int64_t kFewestAddresses = std::int64_t{1} << 26;
 constexpr std::int64_t kMostStaged = std::int64_t{32} << 20; // bytes on their way into the device
 constexpr std::int64_t kMostAtOnce = kMostStaged / 4;        // of one copy; longer ones are cut
+constexpr std::string_view kOfProgram = "elements";          // what a trace calls those that the host reads or writes itself
+constexpr std::size_t kStaging = std::size_t{1} << 20;       // bytes of the buffer for what is not locked, in each direction
 
 // Of pages, and of blocks in pages that do not follow one another. They cost nothing, so there are many more of them than bytes
 // in the budget, which counts bytes in use: that pages are filled in part never makes a program fail whose tensors fit in.
@@ -68,7 +80,7 @@ public:
   EmulatedDevice(Ledger& ledger, const EmulatedOptions& options)
       : Device("emulated", ledger, kBesideTracked), options_(options),
         pages_(addresses_for(options.memory_bytes), kFewestAddresses), arena_(pages_, *this, kAlignment),
-        ordering_(options.forget_ordering) {}
+        ordering_(options.forget_ordering), room_(static_cast<std::uint64_t>(options.memory_bytes)) {}
   // All streams have come to their ends before the first of them goes. Nobody looks at results any more, so what is queued stops
   // soon.
   ~EmulatedDevice() override {
@@ -93,10 +105,14 @@ public:
     work.outputs.assign(launch.call.outputs.begin(), launch.call.outputs.end());
     work.attributes = launch.call.attributes;
     work.modelled = options_.rates.of_kernel(launch.cost);
-    queue(std::move(made), stream, launch.reads, launch.writes, [&] {
-      for (const View& view : work.inputs) note_view(work, view, launch, false);
-      for (const View& view : work.outputs) note_view(work, view, launch, true);
-    });
+    work.ready = std::exchange(held_until_, 0);
+    const VirtualTime::Span span = queue(std::move(made), stream, launch.reads, launch.writes, [&] {
+                                     for (const View& view : work.inputs) note_view(work, view, launch, false);
+                                     for (const View& view : work.outputs) note_view(work, view, launch, true);
+                                   }).span;
+    if (tracer_ == nullptr) return;
+    tracer_->kernel(stream, {span.begin, span.end}, launch, maker);
+    trace_memory(span.begin);
   }
 
   void copy_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) override {
@@ -113,8 +129,9 @@ public:
     Work& work = made.front();
     const std::shared_ptr<Reader> reader = work.reader = std::make_shared<Reader>();
     Block* const reads[] = {const_cast<Block*>(&from)}; // blocks are the device's; reading leaves a ticket
-    const Operation operation =
+    const auto [operation, span] =
         queue(std::move(made), StreamKind::copy_out, reads, {}, [&] { note_part(work, from, offset, bytes, false); });
+    trace_copy(StreamKind::copy_out, span, bytes, "read by the host");
     try {
       copies.wait_for(operation.ticket, meter());
     } catch (...) {
@@ -145,16 +162,17 @@ public:
   Block* take_on_device(std::int64_t bytes) override {
     if (options_.memory_bytes != 0 && bytes > options_.memory_bytes - in_use_) return nullptr;
     PagedBlock* const block = arena_.take(bytes);
-    if (block != nullptr) note_in_use(bytes);
+    if (block != nullptr) note_taken(*block);
     return block;
   }
   void give_back_on_device(Block* block) override { give_back_block(block); }
   Block* take_on_host(std::int64_t bytes) override {
     if (options_.host_bytes != 0 && bytes > options_.host_bytes - host_in_use_) return nullptr;
     Progress& progress = *this;
-    if (on_host_ == nullptr) on_host_ = std::make_unique<OnHost>(options_.host_bytes, progress);
+    if (on_host_ == nullptr) on_host_ = std::make_unique<OnHost>(options_.host_bytes, options_.pinned_bytes, progress);
     PagedBlock* const block = on_host_->arena.take(bytes);
     if (block == nullptr) return nullptr;
+    block->ready = 0;
     host_in_use_ += bytes;
     host_peak_ = std::max(host_peak_, host_in_use_);
     return block;
@@ -163,16 +181,21 @@ public:
     host_in_use_ -= block->bytes;
     on_host_->arena.give_back(static_cast<PagedBlock*>(block));
   }
-  void queue_copy(StreamKind kind, Block& to, Block& from) override {
+  void queue_copy(StreamKind kind, Block& to, Block& from, Picoseconds ready, const CopyLabel& label) override {
     stream(kind).wait_until_not_full(meter());
     std::list<Work> made = copy(kind, to.data, from.data, from.bytes);
     Work& work = made.front();
+    work.ready = ready;
+    stage(work, kind, static_cast<const PagedBlock&>(kind == StreamKind::copy_in ? from : to));
+    const bool is_free = plans::is_unified(options_.streaming.policy); // what it takes is noted page by page
+    if (is_free) work.modelled = 0;
     Block* const reads[] = {&from};
     Block* const writes[] = {&to};
-    queue(std::move(made), kind, reads, writes, [&] {
+    const auto queued = queue(std::move(made), kind, reads, writes, [&] {
       note_part(work, from, 0, from.bytes, false);
       note_part(work, to, 0, from.bytes, true);
     });
+    if (!is_free) trace_copy(name_of(kind), queued.span, from.bytes, label);
   }
   void host_waits_to_read(const Block& block) override {
     wait_for(ordering_.writers_of(tracked(block)));
@@ -184,18 +207,30 @@ public:
     wait_for(uses);
     ordering_.host_waits_for(uses, known);
   }
-  void note_disk(std::int64_t bytes) override {
-    const Picoseconds duration = options_.rates.of_disk(bytes);
-    disk_busy_ += duration;
-    time_.host_waits_until(time_.host() + duration);
+  void host_waits_until(Picoseconds when) override { time_.host_waits_until(when); }
+  void make_ready_for_disk(const Block& block, DiskAccess access) override {
+    const Tickets before = before_disk(block, access);
+    for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(before[i], meter());
+  }
+  Picoseconds note_disk(const Block& block, DiskAccess access, Picoseconds ready, const CopyLabel& label) noexcept override {
+    const VirtualTime::Span span = time_.add_to_disk(before_disk(block, access), options_.rates.of_disk(block.bytes), ready);
+    trace_copy("disk", span, block.bytes, label);
+    return span.end;
+  }
+  Picoseconds next_launch() const override { return std::max(time_.end_of(StreamKind::execute), time_.host()); }
+  void hold_next_launch(Picoseconds until) override { held_until_ = until; }
+  void note_copy(StreamKind stream, Picoseconds begin, Picoseconds end, std::int64_t bytes, const CopyLabel& label) override {
+    const VirtualTime::Span span{begin, end, 0};
+    time_.note(stream, span);
+    trace_copy(name_of(stream), span, bytes, label);
   }
   ModelledTime modelled_time() const override {
     const auto seconds = [](Picoseconds time) { return static_cast<double>(time) * 1e-12; };
-    return {seconds(time_.end()),
+    return {seconds(std::max(time_.end(), time_.disk_end())),
             seconds(time_.busy(StreamKind::execute)),
             seconds(time_.busy(StreamKind::copy_in)),
             seconds(time_.busy(StreamKind::copy_out)),
-            seconds(disk_busy_),
+            seconds(time_.disk_busy()),
             seconds(time_.stalled())};
   }
   std::uint64_t modelled(const Cost& cost) const override { return options_.rates.of_kernel(cost); }
@@ -207,18 +242,54 @@ public:
   plans::Timeline timeline() const override {
     return {time_.end_of(StreamKind::execute), time_.end_of(StreamKind::copy_in), time_.end_of(StreamKind::copy_out), 0};
   }
+  plans::Link disk_link() const override {
+    const auto rate = static_cast<std::uint64_t>(options_.rates.disk);
+    return {rate, rate, static_cast<Picoseconds>(options_.rates.latency * 1e12)};
+  }
+  Picoseconds disk_end() const override { return time_.disk_end(); }
   std::int64_t device_budget() const override { return options_.memory_bytes; }
   std::int64_t device_in_use() const override { return in_use_; }
   std::int64_t host_budget() const override { return options_.host_bytes; }
   std::int64_t host_in_use() const override { return host_in_use_; }
   std::int64_t device_peak() const override { return peak_; }
   std::int64_t host_peak() const override { return host_peak_; }
+  void set_tracer(Tracer* tracer) override { tracer_ = tracer; }
+  Tracer* tracer() const override { return tracer_; }
+  Pinned pinned() const override {
+    if (on_host_ == nullptr) return {};
+    const HostPages& pages = on_host_->pages;
+    Pinned pinned{pages.locked_bytes(), staged_through_, {}};
+    for (const auto& buffer : staging_)
+      if (buffer != nullptr) pinned.bytes += buffer->locked_bytes();
+    if (!pages.lock_fault().empty())
+      pinned.warning = fmt::format("{} bytes of the host's memory for what streams are locked (pinned=), and no more: {}; copies "
+                                   "from and to the rest go through a buffer",
+                                   pinned.bytes, pages.lock_fault());
+    return pinned;
+  }
   void set_evictor(Evictor* evictor) override { evictor_ = evictor; }
 
 private:
   void wait_for(const Tickets& tickets) override {
     for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(tickets[i], meter());
     time_.host_waits_for(tickets);
+  }
+  void stage(Work& work, StreamKind kind, const PagedBlock& on_host) {
+    bool locked = true;
+    on_host.physical(0, on_host.bytes,
+                     [&](std::uintptr_t, std::uintptr_t end) { locked = locked && on_host_->pages.is_locked(end); });
+    if (options_.pinned_bytes == 0 || locked) return;
+    auto& buffer = staging_[kind == StreamKind::copy_in ? 0 : 1];
+    if (buffer == nullptr) buffer = std::make_unique<LockedBuffer>(kStaging);
+    work.through = {buffer->data(), buffer->size()};
+    staged_through_ += on_host.bytes;
+  }
+  // The host does not take note that they are done: in virtual time whoever comes later still waits for them.
+  static Tickets before_disk(const Block& block, DiskAccess access) {
+    if (access == DiskAccess::reads) return Ordering::writes(tracked(block));
+    Tickets uses{}, known{};
+    Ordering::uses(tracked(block), uses, known);
+    return uses;
   }
   void copy_part_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) {
     if (staged_ + bytes > kMostStaged) {
@@ -233,7 +304,9 @@ private:
     std::memcpy(work.staged.get(), from, work.bytes);
     work.from = work.staged.get();
     Block* const writes[] = {&to};
-    queue(std::move(made), StreamKind::copy_in, {}, writes, [&] { note_part(work, to, offset, bytes, true); });
+    const auto queued =
+        queue(std::move(made), StreamKind::copy_in, {}, writes, [&] { note_part(work, to, offset, bytes, true); });
+    trace_copy(StreamKind::copy_in, queued.span, bytes, "written by the host");
   }
 
   Block* take_block(std::int64_t bytes) override {
@@ -247,18 +320,22 @@ private:
       throw DeviceMemoryExceeded(fmt::format("{}: {} bytes wanted, but the system gives no more pages, of {} bytes in all, or no "
                                              "addresses for them; {} bytes are in use",
                                              name(), bytes, arena_.page_bytes(), in_use_));
-    note_in_use(bytes);
+    note_taken(*block);
     return block;
   }
   // Work that is queued has addresses only, and whoever gets the memory next waits for it.
   void give_back_block(Block* block) override {
     in_use_ -= block->bytes;
+    const TrackedBlock& given = tracked(*block);
+    if (options_.memory_bytes != 0)
+      room_.give(static_cast<std::uint64_t>(given.bytes), std::max(given.ready, time_.end_of(Ordering::uses_of_elements(given))));
     arena_.give_back(static_cast<PagedBlock*>(block));
   }
 
-  void note_in_use(std::int64_t bytes) {
-    in_use_ += bytes;
+  void note_taken(TrackedBlock& block) {
+    in_use_ += block.bytes;
     peak_ = std::max(peak_, in_use_);
+    block.ready = options_.memory_bytes == 0 ? 0 : room_.take(static_cast<std::uint64_t>(block.bytes));
   }
 
   // What the work so far took, and what went wrong in it.
@@ -275,15 +352,20 @@ private:
 
   // Gives the work its ticket, notes what it uses and queues it. A ticket that nobody works on would never be done: what may fail
   // for want of memory comes before, but for the notes, after whose failure the ticket is all that is queued.
+  struct Queued {
+    Operation operation;
+    VirtualTime::Span span;
+  };
   template <class Note>
-  Operation queue(std::list<Work> one, StreamKind kind, std::span<Block* const> reads, std::span<Block* const> writes,
-                  Note&& note) {
+  Queued queue(std::list<Work> one, StreamKind kind, std::span<Block* const> reads, std::span<Block* const> writes, Note&& note) {
     Work& work = one.front();
     stream(kind).start(streams_, faults_);
     const Operation operation = work.operation = ordering_.add(kind, reads, writes);
     if (work.kernel == nullptr) work.name = name_of(kind);
     work.pause = pause_before(operation);
-    time_.add(operation, work.modelled);
+    for (const auto& blocks : {reads, writes})
+      for (const Block* const block : blocks) work.ready = std::max(work.ready, tracked(*block).ready);
+    const VirtualTime::Span span = time_.add(operation, work.modelled, work.ready);
     try {
       note();
     } catch (...) {
@@ -293,7 +375,7 @@ private:
       throw;
     }
     stream(kind).push(std::move(one));
-    return operation;
+    return {operation, span};
   }
   std::list<Work> copy(StreamKind direction, void* to, const void* from, std::int64_t bytes) const {
     std::list<Work> one(1);
@@ -305,6 +387,22 @@ private:
     if (options_.copies_take_their_time)
       work.transfer = std::chrono::nanoseconds(static_cast<std::int64_t>(work.modelled / 1000));
     return one;
+  }
+
+  void trace_copy(StreamKind stream, const VirtualTime::Span& span, std::int64_t bytes, std::string_view reason) {
+    if (tracer_ != nullptr) tracer_->copy({name_of(stream), {span.begin, span.end}, bytes, kOfProgram, reason});
+  }
+  // Where there is no memory for the block's name, nothing is told.
+  void trace_copy(std::string_view track, const VirtualTime::Span& span, std::int64_t bytes, const CopyLabel& label) noexcept {
+    if (tracer_ == nullptr) return;
+    try {
+      tracer_->copy({track, {span.begin, span.end}, bytes, plans::shown(label.block), label.reason});
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  void trace_memory(Picoseconds when) {
+    if (std::exchange(traced_in_use_, in_use_) != in_use_) tracer_->memory("device", when, in_use_);
+    if (std::exchange(traced_host_, host_in_use_) != host_in_use_) tracer_->memory("host", when, host_in_use_);
   }
 
   void note_part(Work& work, const Block& block, std::int64_t offset, std::int64_t bytes, bool write) {
@@ -338,20 +436,25 @@ private:
   PagedArena arena_;
   // Of the host's memory, once a streaming device asks for some.
   struct OnHost {
-    OnHost(std::int64_t budget, Progress& progress)
-        : pages(addresses_for(budget), kFewestAddresses), arena(pages, progress, kHostAlignment) {}
+    OnHost(std::int64_t budget, std::int64_t pinned, Progress& progress)
+        : pages(addresses_for(budget), kFewestAddresses, pinned), arena(pages, progress, kHostAlignment) {}
     HostPages pages;
     PagedArena arena;
   };
   std::unique_ptr<OnHost> on_host_;
+  std::unique_ptr<LockedBuffer> staging_[2]; // for each direction
+  std::int64_t staged_through_ = 0;
   std::int64_t host_in_use_ = 0, host_peak_ = 0;
   Evictor* evictor_ = nullptr;
+  Tracer* tracer_ = nullptr;
+  std::int64_t traced_in_use_ = 0, traced_host_ = 0; // as it was told last
   Ordering ordering_;
   VirtualTime time_;
+  plans::Room room_;           // of the budget, in virtual time
+  Picoseconds held_until_ = 0; // the next kernel
   RaceChecker checker_;
   std::int64_t in_use_ = 0, peak_ = 0; // as asked for
-  Picoseconds disk_busy_ = 0;
-  std::int64_t staged_ = 0; // at most; corrected when the stream has been waited for
+  std::int64_t staged_ = 0;            // at most; corrected when the stream has been waited for
   Faults faults_;
   Streams streams_;
 };
@@ -366,6 +469,7 @@ bool parsed_emulated(std::string_view settings, DeviceMaker& maker, std::string&
     double* rate;
   } sizes[] = {{"memory", &options.memory_bytes, nullptr},
                {"host", &options.host_bytes, nullptr},
+               {"pinned", &options.pinned_bytes, nullptr},
                {"disk-size", &options.streaming.disk_bytes, nullptr},
                {"bandwidth", nullptr, &bandwidth},
                {"bandwidth-out", nullptr, &bandwidth_out},
@@ -382,17 +486,35 @@ bool parsed_emulated(std::string_view settings, DeviceMaker& maker, std::string&
       options.streaming.disk = given;
       continue;
     }
+    if (name == "policy") {
+      const auto* const policy =
+          std::find_if(std::begin(kPolicies), std::end(kPolicies), [&](const auto& p) { return p.name == given; });
+      if (policy == std::end(kPolicies)) {
+        message = "emulated: expected policy=NAME, one of ";
+        for (const auto& known : kPolicies) message += fmt::format("{}{}", &known == kPolicies ? "" : ", ", known.name);
+        message += fmt::format(", got `{}`", setting);
+        return false;
+      }
+      options.streaming.policy = policy->policy;
+      continue;
+    }
     const auto* const known = std::find_if(std::begin(sizes), std::end(sizes), [&](const auto& s) { return s.name == name; });
     if (known == std::end(sizes) && name != "disk") {
-      message = fmt::format("emulated: `{}` is none of its settings: memory=SIZE, bandwidth=SIZE, bandwidth-out=SIZE, host=SIZE, "
-                            "disk=FOLDER, disk-size=SIZE, disk-bandwidth=SIZE and memory-bandwidth=SIZE",
-                            setting);
+      message = fmt::format(
+          "emulated: `{}` is none of its settings: memory=SIZE, bandwidth=SIZE, bandwidth-out=SIZE, host=SIZE, "
+          "pinned=on|off|SIZE, disk=FOLDER, disk-size=SIZE, disk-bandwidth=SIZE, memory-bandwidth=SIZE and policy=NAME",
+          setting);
       return false;
+    }
+    if (name == "pinned" && (given == "on" || given == "off")) {
+      options.pinned_bytes = given == "on" ? INT64_MAX : 0;
+      continue;
     }
     const text::Size size = text::parse_size(given);
     if (name == "disk" || size.fault != text::Size::Fault::none || size.bytes == 0 || size.bytes >= std::uint64_t{1} << 62) {
       message = name == "disk" ? fmt::format("emulated: expected disk=FOLDER, got `{}`", setting)
-                               : fmt::format("emulated: expected {}=SIZE, a size like 256MiB, got `{}`", name, setting);
+                               : fmt::format("emulated: expected {}{}=SIZE, a size like 256MiB, got `{}`",
+                                             name == "pinned" ? "pinned=on, pinned=off or " : "", name, setting);
       return false;
     }
     if (known->bytes != nullptr) *known->bytes = static_cast<std::int64_t>(size.bytes);

@@ -10,6 +10,7 @@ namespace cairn::ops {
 struct EmulatedOptions {
   std::int64_t memory_bytes = 0; // budget of its own; 0: none
   std::int64_t host_bytes = 0;   // of the host's memory for what streams; 0: no limit but the machine's budget
+  std::int64_t pinned_bytes = 0; // of it are to be locked; what is not goes through a buffer. 0: that does not matter
   Backing::Streaming streaming;
   Rates rates;                         // of the machine that is emulated, in virtual time
   bool copies_take_their_time = false; // also on the clock

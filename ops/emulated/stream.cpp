@@ -89,13 +89,17 @@ void Stream::copy(const Work& work) const {
     std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(end - now, kLook));
   auto* const to = static_cast<char*>(work.to);
   const auto* const from = static_cast<const char*>(work.from);
-  for (std::size_t at = 0; at < work.bytes && !meter_.cancelled(); at += kCopied) {
+  const std::size_t at_once = work.through.empty() ? kCopied : std::min(kCopied, work.through.size());
+  for (std::size_t at = 0; at < work.bytes && !meter_.cancelled(); at += at_once) {
     std::unique_lock<std::mutex> reading;
     if (work.reader != nullptr) {
       reading = std::unique_lock(work.reader->mutex);
       if (work.reader->gone) return;
     }
-    std::memcpy(to + at, from + at, std::min(kCopied, work.bytes - at));
+    const std::size_t bytes = std::min(at_once, work.bytes - at);
+    const char* source = from + at;
+    if (!work.through.empty()) source = static_cast<const char*>(std::memcpy(work.through.data(), source, bytes));
+    std::memcpy(to + at, source, bytes);
   }
 }
 

@@ -26,6 +26,7 @@ struct Work {
   std::vector<Need> needs;
   std::chrono::nanoseconds pause{}; // before it begins
   Picoseconds modelled = 0;         // what it takes in virtual time
+  Picoseconds ready = 0;            // before which it does not begin there
 
   Kernel kernel = nullptr; // null: a copy
   std::vector<View> inputs, outputs;
@@ -39,6 +40,7 @@ struct Work {
   std::unique_ptr<std::byte[]> staged; // what `from` names, if it is not on the device
   std::chrono::nanoseconds transfer{}; // how long a copy takes at least
   std::shared_ptr<Reader> reader;      // who waits for what is copied out
+  std::span<std::byte> through;        // the buffer of the stream's that a copy goes through; empty: none
 };
 
 // The host reads into memory of its own, which may be gone when it does not wait to the end: then nothing more is written there.

@@ -30,11 +30,11 @@ Picoseconds VirtualTime::end_of(std::size_t stream, Ticket ticket) const {
   return ends.ends[std::min<std::size_t>(ticket - ends.first, ends.ends.size() - 1)];
 }
 
-VirtualTime::Span VirtualTime::add(const Operation& operation, Picoseconds duration) {
+VirtualTime::Span VirtualTime::add(const Operation& operation, Picoseconds duration, Picoseconds ready) {
   const std::size_t own = index_of(operation.stream);
   const Picoseconds free = std::max(last_[own], host_);
-  Span span{free, 0, 0};
-  for (std::size_t i = 0; i < kStreams; ++i) span.begin = std::max(span.begin, end_of(i, operation.waits[i]));
+  Span span{std::max(free, ready), 0, 0};
+  span.begin = std::max(span.begin, end_of(operation.about));
   span.waited = span.begin - free;
   span.end = span.begin + duration;
   last_[own] = span.end;
@@ -49,9 +49,28 @@ VirtualTime::Span VirtualTime::add(const Operation& operation, Picoseconds durat
   return span;
 }
 
-void VirtualTime::host_waits_for(const Tickets& tickets) {
-  for (std::size_t i = 0; i < kStreams; ++i) host_ = std::max(host_, end_of(i, tickets[i]));
+void VirtualTime::note(StreamKind stream, const Span& span) {
+  last_[index_of(stream)] = std::max(last_[index_of(stream)], span.end);
+  busy_[index_of(stream)] += span.end - span.begin;
 }
+
+VirtualTime::Span VirtualTime::add_to_disk(const Tickets& waits, Picoseconds duration, Picoseconds ready) noexcept {
+  const Picoseconds free = std::max(disk_last_, host_);
+  Span span{std::max(free, ready), 0, 0};
+  span.begin = std::max(span.begin, end_of(waits));
+  span.waited = span.begin - free;
+  span.end = disk_last_ = span.begin + duration;
+  disk_busy_ += duration;
+  return span;
+}
+
+Picoseconds VirtualTime::end_of(const Tickets& tickets) const {
+  Picoseconds end = 0;
+  for (std::size_t i = 0; i < kStreams; ++i) end = std::max(end, end_of(i, tickets[i]));
+  return end;
+}
+
+void VirtualTime::host_waits_for(const Tickets& tickets) { host_waits_until(end_of(tickets)); }
 
 Picoseconds VirtualTime::end() const { return std::max(host_, *std::max_element(last_.begin(), last_.end())); }
 

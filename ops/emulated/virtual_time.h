@@ -1,5 +1,6 @@
 // When queued work would begin and end on a device of given rates. Nothing here looks at a clock: times follow from tickets and
-// modelled durations alone, so they are the same in every run, however busy this machine is.
+// modelled durations alone, so they are the same in every run, however busy this machine is. Memory is bytes that are free from
+// some time on, not addresses: where an arena puts a block makes nobody wait here.
 #pragma once
 
 #include "ops/cost.h"
@@ -35,15 +36,23 @@ public:
     Picoseconds begin = 0, end = 0;
     Picoseconds waited = 0; // since the operation before it on its stream ended and it was queued, for other streams
   };
-  // An operation takes so long from when its stream, the host and all that it waits for let it begin.
-  Span add(const Operation& operation, Picoseconds duration);
+  // An operation takes so long from when its stream, the host and all that it waits for let it begin, but not before `ready`.
+  Span add(const Operation& operation, Picoseconds duration, Picoseconds ready = 0);
+  // The stream has been busy with something that is not queued on it.
+  void note(StreamKind stream, const Span& span);
+  // The same of a disk beside the streams, which does one thing at a time in the order in which it is asked.
+  Span add_to_disk(const Tickets& waits, Picoseconds duration, Picoseconds ready) noexcept;
   // The host has waited for these.
   void host_waits_for(const Tickets& tickets);
   void host_waits_until(Picoseconds when) { host_ = std::max(host_, when); }
   Picoseconds host() const { return host_; }
-  // When all that has been queued so far is done.
+  // When all of these are done.
+  Picoseconds end_of(const Tickets& tickets) const;
+  // When all that has been queued on streams so far is done.
   Picoseconds end() const;
   Picoseconds end_of(StreamKind stream) const { return last_[index_of(stream)]; }
+  Picoseconds disk_end() const { return disk_last_; }
+  Picoseconds disk_busy() const { return disk_busy_; }
   Picoseconds busy(StreamKind stream) const { return busy_[index_of(stream)]; }
   // How long the stream `execute` had nothing to do but to wait for other streams.
   Picoseconds stalled() const { return stalled_; }
@@ -59,7 +68,7 @@ private:
   };
   std::array<Ends, kStreams> ends_;
   std::array<Picoseconds, kStreams> last_{}, busy_{};
-  Picoseconds host_ = 0, stalled_ = 0;
+  Picoseconds host_ = 0, stalled_ = 0, disk_last_ = 0, disk_busy_ = 0;
 };
 
 } // namespace cairn::ops

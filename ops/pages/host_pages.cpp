@@ -2,17 +2,30 @@
 // a second time. A file in memory (memfd) could do the same, but its size is bounded by `ulimit -f`, which would end the process.
 #include "ops/pages/host_pages.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <new>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 namespace cairn::ops {
 namespace {
 
 constexpr std::size_t size_of(std::int64_t pages) { return static_cast<std::size_t>(pages * Pages::kBytes); }
 
+// The limit counts for whoever may exceed it as well: it is how a user says what is good for a machine.
+std::int64_t lockable_bytes() {
+  rlimit limit{};
+  const bool is_limited = getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur < rlim_t{INT64_MAX};
+  return is_limited ? static_cast<std::int64_t>(limit.rlim_cur) : INT64_MAX;
+}
+
 } // namespace
 
-HostPages::HostPages(std::int64_t bytes, std::int64_t fewest) {
+HostPages::HostPages(std::int64_t bytes, std::int64_t fewest, std::int64_t lock_bytes) : to_lock_(lock_bytes / kBytes) {
   for (addresses_ = whole(bytes);; addresses_ /= 2) {
     reserved_bytes_ = (addresses_ + 1) * kBytes; // one more, so that pages begin at multiples of their size
     reserved_ =
@@ -27,7 +40,20 @@ HostPages::HostPages(std::int64_t bytes, std::int64_t fewest) {
 HostPages::~HostPages() { munmap(reserved_, static_cast<std::size_t>(reserved_bytes_)); }
 
 bool HostPages::make(std::int64_t first, std::int64_t count) {
-  return mprotect(address(first), size_of(count), PROT_READ | PROT_WRITE) == 0;
+  if (mprotect(address(first), size_of(count), PROT_READ | PROT_WRITE) != 0) return false;
+  lock(first, count);
+  return true;
+}
+
+void HostPages::lock(std::int64_t first, std::int64_t count) {
+  count = std::min(count, to_lock_ - locked_);
+  if (count <= 0 || first != locked_) return;
+  const std::int64_t limit = lockable_bytes(), allowed = std::min(count, limit / kBytes - locked_);
+  const bool done = allowed > 0 && mlock(address(first), size_of(allowed)) == 0;
+  if (done) locked_ += allowed;
+  if (done && allowed == count) return;
+  lock_fault_ = allowed == count ? std::strerror(errno) : fmt::format("`ulimit -l` allows {} bytes", limit);
+  to_lock_ = locked_;
 }
 
 // With an old size of 0 mremap leaves what is mapped, and maps the same memory at the new address.
@@ -40,5 +66,13 @@ bool HostPages::unmap(std::int64_t at, std::int64_t count) {
   return mmap(address(at), size_of(count), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) !=
          MAP_FAILED;
 }
+
+LockedBuffer::LockedBuffer(std::size_t bytes)
+    : memory_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)), bytes_(bytes) {
+  if (memory_ == MAP_FAILED) throw std::bad_alloc();
+  is_locked_ = static_cast<std::int64_t>(bytes_) <= lockable_bytes() && mlock(memory_, bytes_) == 0;
+}
+
+LockedBuffer::~LockedBuffer() { munmap(memory_, bytes_); }
 
 } // namespace cairn::ops

@@ -1,7 +1,10 @@
-// Pages of the host's memory: for the emulated device.
+// Pages of the host's memory: for the emulated device, and for what streams to a device.
 #pragma once
 
 #include "ops/pages/pages.h"
+
+#include <cstdint>
+#include <string>
 
 namespace cairn::ops {
 
@@ -9,17 +12,44 @@ class HostPages final : public Pages {
 public:
   // Reserves addresses for so many bytes, or half, a quarter and so on, as the system gives them, but not less than `fewest`:
   // then it throws bad_alloc.
-  HostPages(std::int64_t bytes, std::int64_t fewest);
+  // Of pages that are made, so many bytes are locked, from the first one on, as far as the system does that.
+  HostPages(std::int64_t bytes, std::int64_t fewest, std::int64_t lock_bytes = 0);
   ~HostPages() override;
 
   bool make(std::int64_t first, std::int64_t count) override;
   bool map(std::int64_t at, std::int64_t page, std::int64_t count) override;
   bool unmap(std::int64_t at, std::int64_t count) override;
 
+  std::int64_t locked_bytes() const { return locked_ * kBytes; }
+  // By its pages' own addresses.
+  bool is_locked(std::uintptr_t end) const { return end <= reinterpret_cast<std::uintptr_t>(address(locked_)); }
+  // Why the system did not lock what it was to lock; empty: it did.
+  const std::string& lock_fault() const { return lock_fault_; }
+
 private:
+  void lock(std::int64_t first, std::int64_t count);
   std::byte* address(std::int64_t at) const { return begin_ + at * kBytes; }
   void* reserved_ = nullptr;
   std::int64_t reserved_bytes_ = 0;
+  std::int64_t to_lock_ = 0, locked_ = 0; // pages, from the first one on
+  std::string lock_fault_;
+};
+
+// Memory of fixed size that is locked where the system does that.
+class LockedBuffer {
+public:
+  explicit LockedBuffer(std::size_t bytes);
+  ~LockedBuffer();
+  LockedBuffer(const LockedBuffer&) = delete;
+  LockedBuffer& operator=(const LockedBuffer&) = delete;
+  std::byte* data() const { return static_cast<std::byte*>(memory_); }
+  std::size_t size() const { return bytes_; }
+  std::int64_t locked_bytes() const { return is_locked_ ? static_cast<std::int64_t>(bytes_) : 0; }
+
+private:
+  void* memory_;
+  std::size_t bytes_;
+  bool is_locked_;
 };
 
 } // namespace cairn::ops

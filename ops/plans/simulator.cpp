@@ -1,46 +1,18 @@
-// See simulator.h. What streams by blocks; unified.cpp has the pages.
+// See simulator.h. What streams by blocks; unified_run.cpp has the pages.
 #include "ops/plans/simulator.h"
 
 #include "ops/plans/residents.h"
-#include "ops/plans/unified.h"
+#include "ops/plans/room.h"
+#include "ops/plans/unified_run.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 #include <vector>
 
 namespace cairn::ops::plans {
 namespace {
-
-// Bytes that are free, and from when: those that were used by work that ends first are taken first.
-class Room {
-public:
-  explicit Room(std::uint64_t bytes) : bytes_(bytes) { free_[0] = bytes; }
-  std::uint64_t bytes() const { return bytes_; }
-  void give(std::uint64_t bytes, Picoseconds at) {
-    if (bytes != 0) free_[at] += bytes;
-    bytes_ += bytes;
-  }
-  // When they are all free.
-  Picoseconds take(std::uint64_t bytes) {
-    Picoseconds at = 0;
-    bytes_ -= bytes;
-    while (bytes != 0) {
-      const auto first = free_.begin();
-      const std::uint64_t part = std::min(bytes, first->second);
-      at = first->first;
-      bytes -= part;
-      if ((first->second -= part) == 0) free_.erase(first);
-    }
-    return at;
-  }
-
-private:
-  std::map<Picoseconds, std::uint64_t> free_;
-  std::uint64_t bytes_;
-};
 
 class Blocks {
 public:
@@ -206,28 +178,9 @@ private:
 
 } // namespace
 
-std::string_view name_of(Policy policy) {
-  switch (policy) {
-  case Policy::planned:
-    return "planned";
-  case Policy::planned_on_demand:
-    return "planned on demand";
-  case Policy::demand:
-    return "demand";
-  case Policy::queued_demand:
-    return "queued demand";
-  case Policy::unified:
-    return "unified";
-  case Policy::unified_prefetched:
-    return "unified, prefetched";
-  default:
-    return "unified, planned";
-  }
-}
-
 Simulated simulate(const AccessPlan& run, const AccessPlan* plan, Policy policy, const Memory& memory, Ending ending,
                    const Foresight* foresight, const std::function<void(const Move&)>& each) {
-  if (policy >= Policy::unified) return simulate_unified(run, plan == nullptr ? run : *plan, policy, memory, ending);
+  if (is_unified(policy)) return simulate_unified(run, plan == nullptr ? run : *plan, policy, memory, ending);
   return Blocks(run, plan == nullptr ? run : *plan, policy, memory, ending, foresight, each).simulate();
 }
 

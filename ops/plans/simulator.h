@@ -5,7 +5,8 @@
 #include "ops/plans/access_plan.h"
 #include "ops/plans/follower.h"
 #include "ops/plans/foresight.h"
-#include "ops/plans/link.h"
+#include "ops/plans/memory.h"
+#include "ops/plans/policy.h"
 #include "ops/plans/prefetcher.h"
 
 #include <cstdint>
@@ -14,23 +15,6 @@
 #include <string>
 
 namespace cairn::ops::plans {
-
-enum class Policy : std::uint8_t {
-  planned,            // by a plan: brought ahead, and evicted by next use
-  planned_on_demand,  // by a plan, but nothing is brought ahead: a copy is queued when its launch is
-  demand,             // least recently used; a launch's copies begin when the launch before has ended
-  queued_demand,      // the same, but copies are queued with their launch, and may run beside the launches before it
-  unified,            // pages of 64 KiB, each fetched when a kernel stops at it; what leaves is always copied back
-  unified_prefetched, // the same, but a launch's operands are asked for as a whole in front of it
-  unified_planned     // the same, and a thread asks for all blocks of the plan in order, as fast as they come
-};
-std::string_view name_of(Policy policy);
-
-struct Memory {
-  std::uint64_t capacity = 0; // bytes
-  Link link;
-  Picoseconds fault = 10'000'000; // until a kernel that stops at a page goes on, beside its copy
-};
 
 struct Simulated {
   Picoseconds makespan = 0, stalled = 0; // stalled: no launch was running

@@ -5,9 +5,13 @@
 
 #include "ops/device.h"
 #include "ops/plans/link.h"
+#include "ops/plans/policy.h"
+#include "ops/plans/room.h"
+#include "ops/tracer.h"
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace cairn::ops {
 
@@ -19,6 +23,13 @@ public:
   virtual bool make_room(std::int64_t bytes) = 0;
 };
 
+// The host's memory for what streams, as far as copy engines are to reach it.
+struct Pinned {
+  std::int64_t bytes = 0;        // that are locked
+  std::int64_t staged_bytes = 0; // that were copied through a buffer, because the memory was not
+  std::string warning;           // for people, where less is locked than was asked for
+};
+
 // What a device has done so far in virtual time, as its rates say; seconds.
 struct ModelledTime {
   double end = 0;                                          // when all that has been queued is done
@@ -26,13 +37,20 @@ struct ModelledTime {
   double stalled = 0;                                      // that kernels waited for copies
 };
 
+// Which block a copy is of, and why it is made: for a trace.
+struct CopyLabel {
+  plans::Name block = 0;
+  std::string_view reason;
+};
+
 class Backing {
 public:
   // What the user said of streaming when the device was named.
   struct Streaming {
-    bool by_default = false;     // tensors that name no residence stream
-    std::string disk;            // a folder for what finds no room in the host's memory; empty: none
-    std::int64_t disk_bytes = 0; // of it; 0: what is free there
+    bool by_default = false;                       // tensors that name no residence stream
+    std::string disk;                              // a folder for what finds no room in the host's memory; empty: none
+    std::int64_t disk_bytes = 0;                   // of it; 0: what is free there
+    plans::Policy policy = plans::Policy::planned; // that, demand, queued_demand, unified or unified_prefetched
   };
   virtual ~Backing() = default;
   virtual const Streaming& streaming() const = 0;
@@ -43,20 +61,36 @@ public:
   // Memory of the host; null where its budget has no room.
   virtual Block* take_on_host(std::int64_t bytes) = 0;
   virtual void give_back_on_host(Block* block) = 0;
-  // All bytes of one block into another, on copy_in towards the device and on copy_out from it. Cancelled, before anything is
-  // queued.
-  virtual void queue_copy(StreamKind stream, Block& to, Block& from) = 0;
+  // All bytes of one block into another, on copy_in towards the device and on copy_out from it; in virtual time, not before
+  // `ready`. Cancelled, before anything is queued.
+  virtual void queue_copy(StreamKind stream, Block& to, Block& from, plans::Picoseconds ready, const CopyLabel& label) = 0;
   // Until nothing that is queued writes the block, or uses it at all: before the host reads or writes its memory. Cancelled.
   virtual void host_waits_to_read(const Block& block) = 0;
   virtual void host_waits_to_write(const Block& block) = 0;
-  // The host has been busy with a disk for so many bytes.
-  virtual void note_disk(std::int64_t bytes) = 0;
+  // The host waits for something else in virtual time.
+  virtual void host_waits_until(plans::Picoseconds when) = 0;
+  // A disk reads the memory of a block of the host's, or writes it. Really, what is queued and writes the block, or uses it at
+  // all, is waited for first: Cancelled. In virtual time nobody waits: the disk works beside the streams, behind what it was
+  // given before, from when that is done and from `ready` on. When it has done that, in virtual time.
+  enum class DiskAccess : std::uint8_t { reads, writes };
+  virtual void make_ready_for_disk(const Block& block, DiskAccess access) = 0;
+  virtual plans::Picoseconds note_disk(const Block& block, DiskAccess access, plans::Picoseconds ready,
+                                       const CopyLabel& label) noexcept = 0;
+
+  // For unified memory, whose pages move beside all that is queued, in virtual time: when a kernel that is queued now could
+  // begin; that the next one does not begin before some time; and that a stream has been busy.
+  virtual plans::Picoseconds next_launch() const = 0;
+  virtual void hold_next_launch(plans::Picoseconds until) = 0;
+  virtual void note_copy(StreamKind stream, plans::Picoseconds begin, plans::Picoseconds end, std::int64_t bytes,
+                         const CopyLabel& label) = 0;
 
   virtual ModelledTime modelled_time() const = 0;
   // For plans: what a launch is modelled to take, in picoseconds, how long copies take, and when each stream will be done.
   virtual std::uint64_t modelled(const Cost& cost) const = 0;
   virtual plans::Link link() const = 0;
   virtual plans::Timeline timeline() const = 0;
+  virtual plans::Link disk_link() const = 0; // between the host's memory and the disk
+  virtual plans::Picoseconds disk_end() const = 0;
 
   virtual std::int64_t device_budget() const = 0; // bytes; 0: none
   virtual std::int64_t device_in_use() const = 0;
@@ -65,6 +99,11 @@ public:
   // The most that was in use at once.
   virtual std::int64_t device_peak() const = 0;
   virtual std::int64_t host_peak() const = 0;
+  virtual Pinned pinned() const = 0;
+
+  // Null: nobody listens. It outlives the device, or is taken away before.
+  virtual void set_tracer(Tracer* tracer) = 0;
+  virtual Tracer* tracer() const = 0;
 
   // Asked when tensors of the device itself find no room.
   virtual void set_evictor(Evictor* evictor) = 0;

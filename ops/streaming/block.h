@@ -20,8 +20,17 @@ struct StreamedBlock : Block, plans::Resident {
   Block* on_device = nullptr; // of the wrapped device
   Block* on_host = nullptr;   // of the host's memory that its copy engines reach
   std::unique_ptr<SpillFile::Copy> on_disk;
-  // A copy that is there may still have to be filled, or may be stale: then it is not current. What is on disk always is.
+  // A copy that is there may still have to be filled, or may be stale: then it is not current. What is on disk always is, and
+  // what is being read from there is current on the host when that has been waited for.
   bool device_is_current = false, host_is_current = false;
+  enum class Disk : std::uint8_t { idle, writes, reads } disk = Disk::idle; // the host's memory of this block
+  // In virtual time: from when on the memory of the host may be written, and then, from when on the elements are there; when they
+  // are written to the disk.
+  plans::Picoseconds host_ready = 0, disk_ready = 0;
+  // What is noted of its copy on the host, under the same name.
+  struct Hosted : plans::Resident {
+    StreamedBlock* block = nullptr;
+  } hosted;
   bool charged = true;       // to the machine's account: all but what is on disk alone
   std::uint32_t operand = 0; // its place among what the launch used that used it last,
   std::uint64_t launch = 0;  // and the number of that
@@ -42,6 +51,7 @@ struct Operand {
 
 inline StreamedBlock& streamed(Block& block) { return static_cast<StreamedBlock&>(block); }
 inline const StreamedBlock& streamed(const Block& block) { return static_cast<const StreamedBlock&>(block); }
+// Of those on the device.
 inline StreamedBlock& streamed(plans::Resident& resident) { return static_cast<StreamedBlock&>(resident); }
 
 } // namespace cairn::ops::streaming

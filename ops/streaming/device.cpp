@@ -55,7 +55,7 @@ public:
     if (Block* const there = streamed(block).on_device) wrapped_.wait(*there);
   }
   void wait_for_all() override { wrapped_.wait_for_all(); }
-  std::int64_t make_way(std::int64_t bytes) override { return residency_.free_on_host(bytes); }
+  std::int64_t make_way(std::int64_t bytes) override { return residency_.make_way(bytes); }
 
 private:
   static bool is_ours(const Block& block) { return Residency::is_name(block.data); }

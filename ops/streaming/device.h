@@ -4,7 +4,6 @@
 #pragma once
 
 #include "ops/device.h"
-#include "ops/streaming/backing.h"
 #include "ops/streaming/call.h"
 
 #include <cstdint>
@@ -18,6 +17,7 @@ namespace cairn::ops::streaming {
 #define CAIRN_STREAMING_COUNTS(X)                                                                                                \
   X(hits, "operands that were on the device")                                                                                    \
   X(misses, "operands that had to be brought there")                                                                             \
+  X(faults, "pages of unified memory that a kernel stopped at")                                                                  \
   X(evictions, "copies that left the device and had one below")                                                                  \
   X(write_backs, "copies that had none and were written back first")                                                             \
   X(prefetches, "copies that came before they were asked for")                                                                   \
@@ -29,7 +29,9 @@ namespace cairn::ops::streaming {
   X(to_disk, "copies that left the host's memory for the disk")                                                                  \
   X(from_disk, "copies that came back from there")                                                                               \
   X(bytes_to_disk, "their bytes")                                                                                                \
-  X(bytes_from_disk, "their bytes")
+  X(bytes_from_disk, "their bytes")                                                                                              \
+  X(read_ahead, "those of them that came before they were asked for")                                                            \
+  X(host_copies_dropped, "copies on the host that gave way because the device has them")
 struct Counts {
 #define X(name, meaning) std::int64_t name = 0;
   CAIRN_STREAMING_COUNTS(X)

@@ -10,33 +10,26 @@
 
 namespace cairn::ops::streaming {
 
-Residency::Residency(Ledger& ledger, Device& wrapped) : ledger_(ledger), wrapped_(wrapped), backing_(*wrapped.backing()) {
+Residency::Residency(Ledger& ledger, Device& wrapped)
+    : wrapped_(wrapped), backing_(*wrapped.backing()), tiers_(ledger, backing_, counts_, *this) {
   backing_.set_evictor(this);
+  const plans::Policy policy = backing_.streaming().policy;
+  if (!plans::is_unified(policy)) return;
+  const std::int64_t budget = backing_.device_budget();
+  const bool prefetched = policy == plans::Policy::unified_prefetched;
+  const auto note = [this, prefetched](const plans::UnifiedMemory::Move& move) {
+    (move.in ? counts_.bytes_in : counts_.bytes_out) += static_cast<std::int64_t>(move.bytes);
+    backing_.note_copy(move.in ? StreamKind::copy_in : StreamKind::copy_out, move.begin, move.end,
+                       static_cast<std::int64_t>(move.bytes),
+                       {move.name, !move.in     ? "pages make room for it"
+                                   : prefetched ? "prefetch"
+                                                : "faults"});
+  };
+  unified_ = std::make_unique<plans::UnifiedMemory>(
+      plans::Memory{static_cast<std::uint64_t>(budget == 0 ? INT64_MAX : budget), backing_.link()}, prefetched, note);
 }
 
 Residency::~Residency() { backing_.set_evictor(nullptr); }
-
-namespace {
-
-// Keeps a block from giving way to what is done for it.
-class Held {
-public:
-  explicit Held(StreamedBlock& block) : block_(block) { ++block_.pins; }
-  ~Held() { --block_.pins; }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-
-private:
-  StreamedBlock& block_;
-};
-
-} // namespace
-
-SpillFile* Residency::disk() {
-  const Backing::Streaming& settings = backing_.streaming();
-  if (disk_ == nullptr && !settings.disk.empty()) disk_ = std::make_unique<SpillFile>(settings.disk, settings.disk_bytes);
-  return disk_.get();
-}
 
 // Between two names is a gap, so that what reads beyond the end of a block is not taken for another one.
 StreamedBlock* Residency::take(std::int64_t bytes) {
@@ -45,7 +38,10 @@ StreamedBlock* Residency::take(std::int64_t bytes) {
   block->Resident::bytes = static_cast<std::uint64_t>(bytes);
   block->number = next_number_++;
   block->name = plans::born_name(block->number);
+  block->hosted.block = block.get();
+  block->hosted.bytes = block->Resident::bytes;
   course_.made(block->name, bytes);
+  if (unified_ != nullptr) unified_->made(block->name, block->Resident::bytes, false);
   block->data = reinterpret_cast<void*>(next_name_);
   next_name_ += static_cast<std::uintptr_t>((bytes + 2 * kAlignment - 1) / kAlignment * kAlignment);
   return block.release();
@@ -56,20 +52,24 @@ StreamedBlock* Residency::take_over(Block* on_device) {
   block->on_device = on_device;
   block->device_is_current = true;
   residents_.put(*block, true);
+  if (unified_ != nullptr) {
+    const plans::Access all[] = {{block->name, block->Resident::bytes, plans::Use::write_whole}};
+    unified_->launch(0, all, backing_.next_launch());
+  }
   return block;
 }
 
 void Residency::give_back(StreamedBlock* block) noexcept {
   residents_.dropped(*block);
+  tiers_.dropped(*block);
   course_.dropped(block->name);
+  if (unified_ != nullptr) unified_->dropped(block->name);
   if (block->numbered) numbered_.erase(block->number);
   if (!plans::is_born(block->name))
     leaves_[block->name] = nullptr;
   else if (absent_.size() != 0)
     absent_.erase(block->name);
   drop_on_device(*block);
-  drop_on_host(*block);
-  if (block->on_disk != nullptr) disk_->forget(std::move(block->on_disk));
   delete block;
 }
 
@@ -86,13 +86,6 @@ void Residency::drop_on_device(StreamedBlock& block) noexcept {
   }
 }
 
-void Residency::drop_on_host(StreamedBlock& block) noexcept {
-  if (block.on_host == nullptr) return;
-  backing_.give_back_on_host(std::exchange(block.on_host, nullptr));
-  block.host_is_current = false;
-  on_host_.erase(block.at_host);
-}
-
 // --- a launch
 
 Residency::Pins::Pins(Residency& residency, std::span<const Operand> operands) : operands_(operands) {
@@ -100,11 +93,12 @@ Residency::Pins::Pins(Residency& residency, std::span<const Operand> operands) :
   try {
     for (const auto& [block, use, is_read] : operands) {
       if (use == plans::Use::write_whole) {
+        residency.tiers_.charge(*block);
         if (block->on_device == nullptr) residency.take_on_device(*block);
       } else if (block->device_is_current) {
         ++residency.counts_.hits;
       } else {
-        residency.bring_to_device(*block);
+        residency.bring_to_device(*block, "demand");
       }
       block->pins = 1;
     }
@@ -114,7 +108,7 @@ Residency::Pins::Pins(Residency& residency, std::span<const Operand> operands) :
   }
 }
 
-void Residency::bring_to_device(StreamedBlock& block) {
+void Residency::bring_to_device(StreamedBlock& block, std::string_view reason) {
   if (block.device_is_current || !block.written()) {
     ++counts_.hits;
     if (block.on_device == nullptr) take_on_device(block);
@@ -122,25 +116,50 @@ void Residency::bring_to_device(StreamedBlock& block) {
   }
   ++counts_.misses;
   const Held held(block);
-  if (!block.host_is_current) read_from_disk(block);
+  tiers_.bring_to_host(block);
   if (block.on_device == nullptr) take_on_device(block);
-  backing_.queue_copy(StreamKind::copy_in, *block.on_device, *block.on_host);
+  queue_copy(StreamKind::copy_in, block, reason);
   block.device_is_current = true;
-  counts_.bytes_in += block.bytes;
 }
 
-void Residency::drop_below(StreamedBlock& block) noexcept {
-  drop_on_host(block);
-  if (block.on_disk != nullptr) disk_->forget(std::move(block.on_disk));
+void Residency::queue_copy(StreamKind stream, StreamedBlock& block, std::string_view reason) {
+  const bool in = stream == StreamKind::copy_in;
+  const bool waits = in && backing_.streaming().policy == plans::Policy::demand;
+  backing_.queue_copy(stream, in ? *block.on_device : *block.on_host, in ? *block.on_host : *block.on_device,
+                      std::max(block.host_ready, waits ? backing_.timeline().execute : 0), {block.name, reason});
+  if (unified_ == nullptr) (in ? counts_.bytes_in : counts_.bytes_out) += block.bytes;
 }
 
 void Residency::begin_launch(std::span<const Operand> operands, const Cost& cost) {
-  if (!course_.is_noted()) return;
+  if (!course_.is_noted() && unified_ == nullptr) return;
   if (accesses_.size() < operands.size()) accesses_.resize(operands.size());
   plans::Access* access = accesses_.data();
   for (const auto& [block, use, is_read] : operands) *access++ = {block->name, block->Resident::bytes, use};
-  const plans::Picoseconds duration = course_.is_recorded() ? backing_.modelled(cost) : 0;
-  if (course_.launch(duration, {accesses_.data(), operands.size()})) residents_.replan();
+  const std::span<plans::Access> accesses(accesses_.data(), operands.size());
+  const plans::Picoseconds duration = course_.is_recorded() || unified_ != nullptr ? backing_.modelled(cost) : 0;
+  if (unified_ != nullptr) move_pages(accesses, duration);
+  const std::int64_t divergences = counts_.divergences;
+  if (course_.launch(duration, accesses)) {
+    residents_.replan();
+    tiers_.replan();
+  }
+  if (counts_.divergences != divergences) trace_moment("the run leaves its plan");
+}
+
+// Elements come and go block by block, and take no virtual time: what does are pages, as the model says.
+void Residency::move_pages(std::span<plans::Access> accesses, plans::Picoseconds duration) {
+  for (plans::Access& access : accesses) access.use = plans::planned(access.use);
+  const auto begins = unified_->launch(duration, accesses, backing_.next_launch());
+  if (!begins)
+    throw DeviceMemoryExceeded(
+        fmt::format("streaming: what one operation uses, in pages of {} bytes, has no room in the {} bytes of {}",
+                    plans::UnifiedMemory::kPage, backing_.device_budget(), wrapped_.name()));
+  counts_.faults = static_cast<std::int64_t>(unified_->moved().faults);
+  backing_.hold_next_launch(*begins);
+}
+
+void Residency::trace_moment(std::string_view what) {
+  if (Tracer* const tracer = backing_.tracer()) tracer->moment(backing_.timeline().execute, what);
 }
 
 // The launch has been queued, so nothing may fail here: what is not noted now will be when it is used again.
@@ -149,10 +168,15 @@ void Residency::end_launch(std::span<const Operand> operands, std::span<Block* c
   for (const auto& [block, use, is_read] : operands) {
     if (plans::writes(use)) written_on_device(*block);
     residents_.put(*block, !block->has_copy_below(), end);
+    tiers_.used(*block);
   }
   try {
     if (residents_.foresees()) write_back_ahead(writes);
     residents_.tick();
+    tiers_.work_ahead(residents_);
+    if (Tracer* const tracer = backing_.tracer();
+        tracer != nullptr && std::exchange(traced_on_disk_, tiers_.bytes_on_disk()) != tiers_.bytes_on_disk())
+      tracer->memory("disk", end, tiers_.bytes_on_disk());
     if (!residents_.missing().empty()) prefetch();
   } catch (...) { // cancelled, or a disk that fails, or no memory: whoever needs what did not come meets that again
   }
@@ -163,7 +187,7 @@ void Residency::write_back_ahead(std::span<Block* const> writes) {
   for (Block* const written : writes) {
     if (!is_name(written->data) || !residents_.must_out(streamed(*written))) continue;
     StreamedBlock& block = streamed(*written);
-    write_back(block);
+    write_back(block, "write-back");
     ++counts_.write_backs;
     residents_.cleaned(block, backing_.timeline().copy_out);
   }
@@ -181,8 +205,9 @@ void Residency::prefetch() {
     StreamedBlock* const found = find(fetch->name);
     if (found == nullptr || !found->has_copy_below()) return; // the plan knows more than there is
     StreamedBlock& block = *found;
+    if (!tiers_.is_near(block, fetch->needed_at)) return; // this is asked again
     for (plans::Resident* const leaving : fetch->evicted) evict(streamed(*leaving));
-    bring_to_device(block);
+    bring_to_device(block, "prefetch");
     --counts_.misses; // nobody has asked for it
     ++counts_.prefetches;
     residents_.put(block, false, backing_.timeline().copy_in);
@@ -203,6 +228,7 @@ void note(plans::Resident& one) { one.dirty = streamed(one).device_is_current &&
 
 std::vector<std::uint64_t> Residency::name_leaves(std::span<StreamedBlock* const> leaves) {
   residents_.begin(nullptr, nullptr, note); // the follower that it looks at goes
+  tiers_.forget_order();
   absent_.clear();
   for (StreamedBlock* const block : leaves_)
     if (block != nullptr) block->name = plans::born_name(block->number);
@@ -220,6 +246,7 @@ std::vector<std::uint64_t> Residency::name_leaves(std::span<StreamedBlock* const
 
 void Residency::look_ahead() {
   residents_.begin(course_.follower(), course_.foresight(), note);
+  tiers_.follow(course_.follower());
   try {
     prefetch();
   } catch (...) { // as behind a launch
@@ -228,7 +255,9 @@ void Residency::look_ahead() {
 
 void Residency::begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves) {
   if (backing_.device_budget() == 0) return;
+  if (backing_.streaming().policy != plans::Policy::planned) return trace_moment("a call begins");
   course_.begin(code, name_leaves(leaves), memory());
+  trace_moment(course_.follower() != nullptr ? "a call begins along its plan" : "a call begins and is recorded");
   look_ahead();
 }
 
@@ -240,7 +269,12 @@ void Residency::enter(Call* call) {
       leaves.push_back(found != numbered_.end() ? found->second : nullptr);
     }
   name_leaves(leaves);
-  course_.enter(call, memory());
+  const bool follows = call == nullptr || call->recorder || backing_.streaming().policy == plans::Policy::planned;
+  course_.enter(follows ? call : nullptr, memory());
+  if (call != nullptr)
+    trace_moment(course_.follower() != nullptr ? "a call begins along its plan"
+                 : call->recorder              ? "a call begins and is recorded"
+                                               : "a call begins");
   look_ahead();
 }
 
@@ -281,99 +315,20 @@ bool Residency::make_room(std::int64_t bytes) {
 
 void Residency::evict(StreamedBlock& block) {
   if (block.device_is_current && !block.has_copy_below()) {
-    write_back(block);
+    write_back(block, "eviction");
     ++counts_.write_backs;
   } else {
     ++counts_.evictions;
   }
   drop_on_device(block);
-  uncharge_if_away(block);
+  tiers_.has_left_device(block);
 }
 
-void Residency::write_back(StreamedBlock& block) {
-  if (block.on_host == nullptr) take_on_host(block);
-  backing_.queue_copy(StreamKind::copy_out, *block.on_host, *block.on_device);
+void Residency::write_back(StreamedBlock& block, std::string_view reason) {
+  if (block.on_host == nullptr) tiers_.take_on_host(block);
+  queue_copy(StreamKind::copy_out, block, reason);
   block.host_is_current = true;
-  counts_.bytes_out += block.bytes;
-}
-
-void Residency::take_on_host(StreamedBlock& block) {
-  Order one{&block};
-  const Held held(block);
-  Block* there = backing_.take_on_host(block.bytes);
-  while (there == nullptr && evict_one_from_host()) there = backing_.take_on_host(block.bytes);
-  if (there == nullptr) refuse_on_host(block.bytes);
-  block.on_host = there;
-  block.at_host = one.begin();
-  on_host_.splice(on_host_.end(), one);
-}
-
-// In the order in which they came there. What is current nowhere else is written to the disk first, if there is one.
-bool Residency::evict_one_from_host() {
-  for (StreamedBlock* const block : on_host_) {
-    if (block->pins != 0) continue;
-    if (block->host_is_current && block->on_disk == nullptr) {
-      if (disk() == nullptr) return false;
-      write_to_disk(*block);
-      if (block->on_disk == nullptr) return false; // it is full
-    }
-    drop_on_host(*block);
-    uncharge_if_away(*block);
-    return true;
-  }
-  return false;
-}
-
-std::int64_t Residency::free_on_host(std::int64_t bytes) {
-  std::int64_t freed = 0;
-  if (disk() == nullptr) return 0;
-  for (auto at = on_host_.begin(); at != on_host_.end() && freed < bytes;) {
-    StreamedBlock& block = **at++;
-    if (block.pins != 0) continue;
-    if (block.host_is_current && block.on_disk == nullptr) write_to_disk(block);
-    if (block.on_disk == nullptr) break; // it is full
-    drop_on_host(block);
-    drop_on_device(block);
-    uncharge_if_away(block);
-    freed += block.bytes;
-  }
-  return freed;
-}
-
-void Residency::write_to_disk(StreamedBlock& block) {
-  backing_.host_waits_to_read(*block.on_host);
-  auto copy = disk_->write(block.on_host->data, block.bytes);
-  if (copy == nullptr) return;
-  if (disk_->wait(*copy, nullptr) == SpillFile::Fate::failed) {
-    disk_->forget(std::move(copy));
-    throw SpillError(disk_->refusal());
-  }
-  block.on_disk = std::move(copy);
-  backing_.note_disk(block.bytes);
-  ++counts_.to_disk;
-  counts_.bytes_to_disk += block.bytes;
-}
-
-void Residency::read_from_disk(StreamedBlock& block) {
-  const Held held(block);
-  if (!block.charged) {
-    ledger_.charge(block.bytes, 0);
-    block.charged = true;
-  }
-  if (block.on_host == nullptr) take_on_host(block);
-  backing_.host_waits_to_write(*block.on_host);
-  disk_->read(*block.on_disk, block.on_host->data, true);
-  if (disk_->wait(*block.on_disk, nullptr) == SpillFile::Fate::failed) throw SpillError(disk_->read_fault());
-  block.host_is_current = true;
-  backing_.note_disk(block.bytes);
-  ++counts_.from_disk;
-  counts_.bytes_from_disk += block.bytes;
-}
-
-void Residency::uncharge_if_away(StreamedBlock& block) noexcept {
-  if (!block.charged || block.on_device != nullptr || block.on_host != nullptr || block.on_disk == nullptr) return;
-  ledger_.charge(-block.bytes, 0);
-  block.charged = false;
+  block.host_ready = backing_.timeline().copy_out;
 }
 
 void Residency::refuse_on_device(std::int64_t bytes) {
@@ -386,14 +341,6 @@ void Residency::refuse_on_device(std::int64_t bytes) {
       wrapped_.name(), bytes, backing_.device_in_use(), backing_.device_budget(), pinned));
 }
 
-void Residency::refuse_on_host(std::int64_t bytes) {
-  throw DeviceMemoryExceeded(
-      fmt::format("streaming: the host's memory for what streams (host=SIZE) has no room for {} bytes: {} of its {} bytes are in "
-                  "use, and {}",
-                  bytes, backing_.host_in_use(), backing_.host_budget(),
-                  backing_.streaming().disk.empty() ? "there is no disk to move them to (disk=FOLDER)" : "the disk is full too"));
-}
-
 // --- elements from and for the host
 
 // What has no elements yet is made in the host's memory, so that it need not travel before a kernel uses it.
@@ -403,19 +350,19 @@ void Residency::copy_in(StreamedBlock& to, std::int64_t offset, const void* from
     written_on_device(to);
     return;
   }
-  if (!to.host_is_current && to.on_disk != nullptr) read_from_disk(to);
-  if (to.on_host == nullptr) take_on_host(to);
-  backing_.host_waits_to_write(*to.on_host);
+  tiers_.bring_to_host(to);
+  if (to.on_host == nullptr) tiers_.take_on_host(to);
+  tiers_.host_writes(to);
   std::memcpy(static_cast<char*>(to.on_host->data) + offset, from, static_cast<std::size_t>(bytes));
   to.host_is_current = true;
-  if (to.on_disk != nullptr) disk_->forget(std::move(to.on_disk));
+  if (unified_ != nullptr) unified_->fill(to.name);
 }
 
 void Residency::copy_out(StreamedBlock& from, std::int64_t offset, void* to, std::int64_t bytes) {
   if (from.device_is_current && !from.host_is_current) return wrapped_.copy_out(*from.on_device, offset, to, bytes);
-  if (!from.host_is_current && from.on_disk != nullptr) read_from_disk(from);
+  if (!tiers_.bring_if_there_is_room(from)) return tiers_.read_past_memory(from, offset, to, bytes);
   if (from.on_host == nullptr) return; // nothing was ever written there
-  backing_.host_waits_to_read(*from.on_host);
+  tiers_.host_reads(from);
   std::memcpy(to, static_cast<const char*>(from.on_host->data) + offset, static_cast<std::size_t>(bytes));
 }
 

@@ -6,19 +6,23 @@
 
 #include "ops/plans/prefetcher.h"
 #include "ops/plans/residents.h"
+#include "ops/plans/unified.h"
 #include "ops/streaming/backing.h"
 #include "ops/streaming/block.h"
 #include "ops/streaming/course.h"
 #include "ops/streaming/device.h"
+#include "ops/streaming/tiers.h"
 
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace cairn::ops::streaming {
 
-class Residency final : public Evictor {
+class Residency final : public Evictor, private Tiers::Above {
 public:
   Residency(Ledger& ledger, Device& wrapped);
   ~Residency() override;
@@ -53,7 +57,7 @@ public:
   // The copy on the device has new elements: all others are stale.
   void written_on_device(StreamedBlock& block) noexcept {
     block.device_is_current = true;
-    if (block.has_copy_below()) drop_below(block);
+    if (block.on_host != nullptr || block.on_disk != nullptr) tiers_.drop(block);
   }
   void copy_in(StreamedBlock& to, std::int64_t offset, const void* from, std::int64_t bytes);
   void copy_out(StreamedBlock& from, std::int64_t offset, void* to, std::int64_t bytes);
@@ -70,52 +74,50 @@ public:
 
   bool make_room(std::int64_t bytes) override;
   // The machine's account is full: what has a copy on the host goes to the disk. The bytes that are no longer charged.
-  std::int64_t free_on_host(std::int64_t bytes);
+  std::int64_t make_way(std::int64_t bytes) { return tiers_.make_way(bytes); }
   const Counts& counts() const { return counts_; }
 
 private:
   static constexpr std::uintptr_t kFirstName = std::uintptr_t{1} << 57;
   static constexpr std::int64_t kAlignment = 512;
 
-  void bring_to_device(StreamedBlock& block);
+  // `reason`: what a trace says of the copy.
+  void bring_to_device(StreamedBlock& block, std::string_view reason);
   void take_on_device(StreamedBlock& block);
-  void take_on_host(StreamedBlock& block);
   // So that the host's copy is current.
-  void write_back(StreamedBlock& block);
-  void read_from_disk(StreamedBlock& block);
+  void write_back(StreamedBlock& block, std::string_view reason);
   void drop_on_device(StreamedBlock& block) noexcept;
-  void drop_on_host(StreamedBlock& block) noexcept;
-  void drop_below(StreamedBlock& block) noexcept;
   void evict(StreamedBlock& block);
   void write_back_ahead(std::span<Block* const> writes);
   void prefetch();
+  void queue_copy(StreamKind stream, StreamedBlock& block, std::string_view reason);
+  // What unified memory moves for a launch.
+  void move_pages(std::span<plans::Access> accesses, plans::Picoseconds duration);
   // The blocks of the device are known by other names from here on: leaves by their places. Null: one that is no more. Their bytes.
   std::vector<std::uint64_t> name_leaves(std::span<StreamedBlock* const> leaves);
   plans::Memory memory() const;
   void look_ahead(); // along the plan that has begun, or none
-  StreamedBlock* find(plans::Name name);
-  bool evict_one_from_host();
-  void write_to_disk(StreamedBlock& block);
-  void uncharge_if_away(StreamedBlock& block) noexcept;
+  StreamedBlock* find(plans::Name name) override;
+  void leave_device(StreamedBlock& block) noexcept override { drop_on_device(block); }
+  void lost_copy_below(StreamedBlock& block) noexcept override { residents_.put(block, true, block.free_at); }
+  void trace_moment(std::string_view what);
   [[noreturn]] void refuse_on_device(std::int64_t bytes);
-  [[noreturn]] void refuse_on_host(std::int64_t bytes);
-  SpillFile* disk();
 
-  Ledger& ledger_;
   Device& wrapped_;
   Backing& backing_;
-  std::unique_ptr<SpillFile> disk_;
-  Order on_host_;
+  Counts counts_;
+  Tiers tiers_;
+  std::int64_t traced_on_disk_ = 0;    // the bytes there, as a trace was told last
   std::vector<StreamedBlock*> leaves_; // of the call that is going on; null where one is no more
   plans::NameMap<StreamedBlock*>
       absent_; // what is no leaf and has left the device in it, while a plan is followed that may ask for it
   std::unordered_map<std::uint64_t, StreamedBlock*> numbered_; // whose numbers were asked for
-  std::vector<plans::Access> accesses_; // of the launch that begins
-  plans::Residents residents_;          // what has a copy on the device; it looks at the course's follower
+  std::vector<plans::Access> accesses_;                        // of the launch that begins
+  plans::Residents residents_;                                 // what has a copy on the device; it looks at the course's follower
   std::uint64_t next_number_ = 0;
   std::uintptr_t next_name_ = kFirstName;
-  Counts counts_;
   Course course_{counts_};
+  std::unique_ptr<plans::UnifiedMemory> unified_; // null under other policies
 };
 
 } // namespace cairn::ops::streaming

@@ -1,4 +1,5 @@
 // Elements that go to a file and come back: where they are decides nothing but who holds memory.
+#include "spilling.h"
 #include "testing.h"
 
 #include "ops/cpu/device/device.h"
@@ -33,12 +34,6 @@ struct Budget : Ledger {
   std::int64_t headroom() override { return budget - bytes; }
 };
 
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("cairn-spill-test-" + std::to_string(getpid()));
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
-};
-
 struct World {
   Folder folder;
   Budget budget;
@@ -53,17 +48,6 @@ struct World {
     return part;
   }
 };
-
-// The file of this process that has no name, by a descriptor of its own.
-int nameless_file(const fs::path& folder) {
-  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
-    std::error_code error;
-    const std::string target = fs::read_symlink(entry.path(), error).string();
-    if (!error && target.starts_with(folder.string()) && target.find("(deleted)") != std::string::npos)
-      return std::stoi(entry.path().filename().string());
-  }
-  return -1;
-}
 
 } // namespace
 

@@ -32,3 +32,9 @@
 (define w (map (lambda (t) (to-device t 'streaming)) (weights 2)))
 (write (tensor->number (car (checkpoint-*j (lambda (w) (net w x)) w 1))))
 (write (call-with-error-handler (lambda (message irritants) message) (lambda () (net (list x) (car w)))))
+
+;;; case a host that is full, without a disk, and memory that is locked
+; flags: --device=emulated,memory=24KiB,host=24KiB,pinned=on
+(define x (randn '(8 32)))
+(write (tensor->number (car (*j (lambda (w) (net w x)) (weights 4) 1))))
+(write (call-with-error-handler (lambda (message irritants) message) (lambda () (net (list x) x))))

@@ -1,11 +1,15 @@
 // The streaming device: what it computes is what a device with room for everything computes, and what it moves is what the ladder
 // says.
+#include "../devices/spilling.h"
 #include "../devices/testing.h"
 
 #include "ops/streaming/device.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <random>
+
+#include <sys/resource.h>
 
 using namespace devices_testing;
 namespace streaming = cairn::ops::streaming;
@@ -201,4 +205,171 @@ TEST_CASE("where neither host nor disk has room, nothing is lost") {
   CHECK(read(*pair.stream, a) == counting(10));
   CHECK(read(*pair.stream, b) == second);
   CHECK(read(*pair.stream, c) == mixed({second}, 2));
+}
+
+TEST_CASE("a full host without a disk gives up what the device has as well, and nothing else") {
+  EmulatedOptions options = with_room_for(30);
+  options.host_bytes = 80;
+  Pair pair(options);
+  const Part a = make(*pair.stream, 10), b = make(*pair.stream, 10), c = make(*pair.stream, 10), d = make(*pair.stream, 10);
+  write(*pair.stream, a, counting(10)); // fills the host
+  launch_here(pair, {a}, b, 1);
+  launch_here(pair, {a}, c, 2); // fills the device
+  CHECK(pair.counts().host_copies_dropped == 0);
+  launch_here(pair, {a, c}, d, 3); // b has no copy below, and must leave
+  CHECK(pair.counts().host_copies_dropped == 1);
+  CHECK(pair.counts().write_backs == 1);
+  const Numbers third = mixed({counting(10)}, 2);
+  CHECK(error_of([&] { launch_here(pair, {b, d}, d, 4); }).find("there is no disk to move them to") != std::string::npos);
+  CHECK(read(*pair.stream, a) == counting(10));
+  CHECK(read(*pair.stream, b) == mixed({counting(10)}, 1));
+  CHECK(read(*pair.stream, c) == third);
+  CHECK(read(*pair.stream, d) == mixed({counting(10), third}, 3));
+}
+
+namespace {
+
+// Eight tensors where the host has room for two, and the device for two more.
+struct Crowded {
+  explicit Crowded(std::int64_t disk_bytes) : pair(options(disk_bytes)) {}
+  Folder folder;
+  Pair pair;
+  std::vector<Part> parts;
+
+  EmulatedOptions options(std::int64_t disk_bytes) const {
+    EmulatedOptions options = with_room_for(2 * kNumbers);
+    options.host_bytes = 2 * 8 * kNumbers;
+    options.streaming.disk = folder.path.string();
+    options.streaming.disk_bytes = disk_bytes;
+    return options;
+  }
+  void add(std::int64_t from) {
+    parts.push_back(make(*pair.stream, kNumbers));
+    write(*pair.stream, parts.back(), counting(kNumbers, from));
+  }
+  static constexpr std::int64_t kNumbers = 1 << 14; // 128 KiB
+};
+
+} // namespace
+
+TEST_CASE("what the disk does lies beside the work in virtual time, and each version of a block is written once") {
+  Folder folder;
+  EmulatedOptions options = with_room_for(40);
+  options.host_bytes = 8 * 40;
+  options.streaming.disk = folder.path.string();
+  options.streaming.disk_bytes = 1 << 20;
+  options.rates.latency = 0;
+  options.rates.launch = 50e-6;
+  options.rates.disk = 8e6; // ten numbers take 10 us
+  Pair pair(options);
+  std::vector<Part> parts;
+  const int count = 12, rounds = 10;
+  for (int i = 0; i < count; ++i) {
+    parts.push_back(make(*pair.stream, 10));
+    write(*pair.stream, parts.back(), counting(10, i));
+  }
+  const Part sum = make(*pair.stream, 10);
+  Numbers right = counting(10, 0);
+  write(*pair.stream, sum, right);
+  for (int round = 0; round < rounds; ++round)
+    for (int i = 0; i < count; ++i) {
+      launch_here(pair, {parts[static_cast<std::size_t>(i)], sum}, sum, i);
+      right = mixed({counting(10, i), right}, i);
+    }
+  const ModelledTime time = pair.device->backing()->modelled_time();
+  CHECK(pair.counts().from_disk > count * (rounds - 1) / 2);
+  CHECK(pair.counts().to_disk <= count + 1);
+  CHECK(time.disk > 0.1 * time.execute);
+  CHECK(time.end < 1.05 * time.execute + time.disk / rounds);
+  CHECK(read(*pair.stream, sum) == right);
+}
+
+TEST_CASE("a disk that takes no more is an error where nothing else is left, and nothing is lost") {
+  const auto fills = [](Crowded& crowded) {
+    std::string error;
+    for (int i = 0; error.empty() && i < 8; ++i) error = error_of([&] { crowded.add(i); });
+    return error;
+  };
+  const auto all_there = [](Crowded& crowded) {
+    crowded.parts.pop_back(); // which had no elements yet
+    for (std::size_t i = 0; i < crowded.parts.size(); ++i)
+      CHECK(read(*crowded.pair.stream, crowded.parts[i]) == counting(Crowded::kNumbers, static_cast<std::int64_t>(i)));
+  };
+  SUBCASE("its own limit") {
+    Crowded crowded(2 * 8 * Crowded::kNumbers);
+    CHECK(fills(crowded).find("and the 262144 bytes that may be used in ") != std::string::npos);
+    CHECK(crowded.parts.size() == 5);
+    all_there(crowded);
+  }
+  SUBCASE("that of the process") {
+    Crowded crowded(1 << 30);
+    rlimit before{};
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    const rlimit little{8 * Crowded::kNumbers, before.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &little) == 0);
+    const std::string error = fills(crowded);
+    setrlimit(RLIMIT_FSIZE, &before);
+    CHECK(error.find("takes no more: File too large") != std::string::npos);
+    CHECK(crowded.parts.size() == 4);
+    all_there(crowded);
+  }
+  SUBCASE("its folder has gone") {
+    Crowded crowded(1 << 30);
+    fs::remove_all(crowded.folder.path);
+    CHECK(fills(crowded).find("tensors cannot be put aside there: No such file or directory") != std::string::npos);
+    all_there(crowded);
+  }
+}
+
+TEST_CASE("what comes back changed from the disk is an error each time, and what is elsewhere is right") {
+  for (const bool cut : {false, true}) {
+    CAPTURE(cut);
+    Crowded crowded(1 << 30);
+    for (int i = 0; i < 4; ++i) crowded.add(i); // the first two go to the disk
+    CHECK(crowded.pair.counts().to_disk >= 2);
+    const int file = nameless_file(crowded.folder.path);
+    REQUIRE(file >= 0);
+    if (cut) {
+      REQUIRE(ftruncate(file, 0) == 0);
+    } else {
+      alignas(4096) static const char other[4096] = {1};
+      REQUIRE(pwrite(file, other, sizeof other, 8192) == sizeof other);
+    }
+    const char* const why = "elements of tensors that were put aside in ";
+    for (int i = 0; i < 2; ++i)
+      CHECK(error_of([&] { read(*crowded.pair.stream, crowded.parts[0]); }).find(why) != std::string::npos);
+    CHECK(error_of([&] { launch_here(crowded.pair, {crowded.parts[0]}, crowded.parts[3], 1); }).find(why) != std::string::npos);
+    CHECK(read(*crowded.pair.stream, crowded.parts[2]) == counting(Crowded::kNumbers, 2));
+    CHECK(read(*crowded.pair.stream, crowded.parts[3]) == counting(Crowded::kNumbers, 3));
+  }
+}
+
+TEST_CASE("memory that is not locked is copied through a buffer, and only then") {
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_MEMLOCK, &before) == 0);
+  for (const bool allowed : {true, false}) {
+    if (allowed && before.rlim_cur < std::uint64_t{8} << 20) continue;
+    CAPTURE(allowed);
+    const rlimit limit{allowed ? before.rlim_cur : 0, before.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_MEMLOCK, &limit) == 0);
+    EmulatedOptions options = with_room_for(30);
+    options.pinned_bytes = INT64_MAX;
+    Pair pair(options);
+    std::vector<Part> parts;
+    for (int i = 0; i < 6; ++i) {
+      parts.push_back(make(*pair.stream, 10));
+      write(*pair.stream, parts.back(), counting(10, i));
+    }
+    for (std::size_t i = 0; i + 1 < parts.size(); ++i) launch_here(pair, {parts[i]}, parts[i + 1], 1);
+    Numbers right = counting(10);
+    for (const Part& part : parts) {
+      CHECK(read(*pair.stream, part) == right);
+      right = mixed({right}, 1);
+    }
+    const Pinned pinned = pair.device->backing()->pinned();
+    CHECK((pinned.bytes >= 1 << 21) == allowed);
+    CHECK((pinned.staged_bytes > 0) == !allowed);
+    CHECK((pinned.warning.find("`ulimit -l` allows 0 bytes") != std::string::npos) == !allowed);
+  }
+  setrlimit(RLIMIT_MEMLOCK, &before);
 }

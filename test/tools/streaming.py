@@ -1,6 +1,9 @@
 """Programs whose tensors stream to a device that is too small for them: the same output, and what --stats says of the copies."""
 import json
 import os
+import resource
+import subprocess
+import time
 import unittest
 
 import driver
@@ -40,6 +43,14 @@ TRANSFORMER = """(define blocks (map (lambda (i) (new-transformer 32)) (iota 16)
         (newline)
         (train (- n 1) p s))))
 (train 4 blocks 0)
+"""
+# What is on the disk is changed from outside before it is wanted again.
+WAITS = """(define all (map (lambda (i) (fill '(20000) (* 1. i))) (iota 40)))
+(for-each sumall all)
+(display "written")
+(newline)
+(read-line)
+(write (map (lambda (t) (tensor->number (mean t))) all))
 """
 MIB = 1 << 20
 
@@ -85,6 +96,28 @@ class Streaming(ToolTest):
         self.assertLess(faster["modelled_s"], device["modelled_s"])
         self.assertEqual(faster["execute_s"], device["execute_s"])
 
+    def test_policies_are_about_copies_and_times_alone(self):
+        for program in ("net.scm", "updates.scm"):
+            right = self.vmrun(program).output
+            times = {}
+            for policy in ("planned", "demand", "waiting", "unified-prefetched", "unified"):
+                for settings in ("memory=1MiB,host=1GiB", "memory=1MiB,host=1MiB,disk=disk", "host=1GiB"):
+                    with self.subTest(program=program, policy=policy, settings=settings):
+                        output, device = self.streamed(program, f"{settings},policy={policy}")
+                        self.assertEqual(output, right)
+                        self.assertEqual(device["followed"] > 0, policy == "planned" and "memory" in settings)
+                        self.assertEqual(device["faults"] > 0, policy == "unified")
+                        self.assertEqual((output, device), self.streamed(program, f"{settings},policy={policy}"))
+                        times.setdefault(settings, []).append(device["modelled_s"])
+            self.assertEqual(times["memory=1MiB,host=1GiB"], sorted(times["memory=1MiB,host=1GiB"]), program)
+        self.assertEqual(self.streamed("net.scm", "memory=1MiB,host=1GiB,policy=planned"), self.streamed("net.scm", "memory=1MiB,host=1GiB"))
+
+    def test_pages_that_have_no_room(self):
+        self.write("small.scm", "(define w (randn '(128 128))) (define x (randn '(32 128))) (write (tensor->number (sum (matmul x w))))")
+        self.streamed("small.scm", "memory=140KiB,host=1GiB,policy=demand")
+        done = self.vmrun("--device=emulated,memory=140KiB,host=1GiB,policy=unified", "small.scm", code=3)
+        self.assertRegex(done.errors, r"streaming: what one operation uses, in pages of 65536 bytes, has no room in the 143360 bytes of emulated")
+
     def test_saved_in_the_middle_and_resumed(self):
         for program in ("net.scm", "updates.scm"):
             right = self.vmrun(program).output
@@ -95,6 +128,68 @@ class Streaming(ToolTest):
                         first = self.vmrun("--device=emulated," + settings, f"--steps={steps * part // 4}", "--save=z", program, code=75)
                         then = self.vmrun("--device=emulated," + settings, "--resume=z")
                         self.assertEqual(first.output + then.output, right)
+
+    def test_the_disk_works_beside_all_else_and_by_virtual_time_alone(self):
+        settings = "memory=500KiB,host=700KiB,disk=disk,disk-bandwidth="
+        output, device = self.streamed("net.scm", settings + "8GB")
+        self.assertEqual((output, device), self.streamed("net.scm", settings + "8GB"))
+        self.assertGreater(device["read_ahead"], 20)
+        self.assertLess(device["modelled_s"], 0.9 * (max(device["execute_s"], device["copy_in_s"], device["copy_out_s"]) + device["disk_s"]))
+        slow = self.streamed("net.scm", settings + "1GB")[1]
+        self.assertGreater(slow["modelled_s"], slow["disk_s"])
+        self.assertLess(slow["modelled_s"], 1.15 * slow["disk_s"], "nothing else holds it up")
+
+    def test_a_host_without_a_disk_that_holds_less_than_it_would(self):
+        right = self.vmrun("net.scm").output
+        output, device = self.streamed("net.scm", "memory=1MiB,host=1900KiB")
+        self.assertEqual(output, right)
+        self.assertGreater(device["host_copies_dropped"], 0)
+
+    def test_memory_that_may_not_be_locked_is_told_once_and_changes_nothing(self):
+        right = self.vmrun("net.scm").output
+        settings = "--device=emulated,memory=1MiB,host=1GiB,pinned="
+        for limit, pinned, staged, told in ((0, "on", True, True), (0, "off", False, False), (None, "2MiB", True, False), (0, "2MiB", True, True)):
+            with self.subTest(limit=limit, pinned=pinned):
+                less = {} if limit is None else {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))}
+                if limit is None and 0 <= resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] < 4 * MIB:
+                    continue
+                done = self.vmrun(settings + pinned, "--stats=s", "net.scm", **less)
+                device = json.loads(self.read("s"))["device"]
+                self.assertEqual(done.output, right)
+                self.assertEqual(device["staged_bytes"] > 0, staged)
+                self.assertEqual(device["pinned_bytes"] > 0, limit is None)
+                why = "vmrun: warning: --device: 0 bytes of the host's memory for what streams are locked (pinned=), and no more: `ulimit -l` allows 0 bytes; "
+                self.assertEqual(done.errors.count(why), told)
+                self.assertEqual(done.errors.count("warning"), told)
+
+    def test_a_disk_that_is_full_ends_a_run_whose_saved_states_go_on_elsewhere(self):
+        right = self.vmrun("net.scm").output
+        steps = json.loads(self.vmrun("--stats", "net.scm").errors.splitlines()[-1])["steps"]
+        enough = "--device=emulated,memory=300KiB,host=700KiB,disk=disk"
+        first = self.vmrun(enough, f"--steps={steps // 2}", "--save=z", "net.scm", code=75)
+        for few in ("--device=emulated,memory=300KiB,host=700KiB,disk=disk,disk-size=100KiB", "--device=emulated,memory=300KiB,host=300KiB"):
+            done = self.vmrun(few, "--resume=z", code=3)
+            self.assertRegex(done.errors, r"net.scm:\d+:\d+: error: streaming: the host's memory for what streams \(host=SIZE\) has no room for 65536 bytes: ")
+        self.assertEqual(first.output + self.vmrun(enough, "--resume=z").output, right)
+
+    def test_a_file_that_was_changed_is_an_error_and_never_a_number(self):
+        self.write("waits.scm", WAITS)
+        for change, why in ((lambda file: os.truncate(file, 0), "put aside in disk "), (self.overwrite, "put aside in disk came back changed")):
+            process = subprocess.Popen([os.path.join(self.bin, "vmrun"), "--device=emulated,memory=400KiB,host=800KiB,disk=disk", "waits.scm"], cwd=self.folder,
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.assertEqual(process.stdout.readline(), "written\n")
+            time.sleep(.2)  # writes that have been begun end
+            files = [f"/proc/{process.pid}/fd/{name}" for name in os.listdir(f"/proc/{process.pid}/fd")]
+            (file,) = [file for file in files if os.readlink(file).startswith(os.path.realpath(self.path("disk")) + "/")]
+            change(file)
+            output, errors = process.communicate("go on\n")
+            self.assertEqual((process.returncode, output), (1, ""))
+            self.assertRegex(errors, r"waits.scm:\d+:\d+: error: elements of tensors that were " + why)
+
+    @staticmethod
+    def overwrite(file):
+        with open(file, "r+b") as opened:
+            opened.write(b"x" * MIB)
 
     def test_weights_that_stream_beside_activations_on_the_device(self):
         self.write("mixed.scm", NET.replace("OPERATOR", "*j").replace("(iota 16)", "(iota 16)").replace(
@@ -109,8 +204,10 @@ class Streaming(ToolTest):
 
     def test_what_cannot_be_said_why(self):
         for settings, why in (("host=", "expected host=SIZE, a size like 256MiB, got `host=`"), ("host=lots", "expected host=SIZE"),
-                              ("disk=", "expected disk=FOLDER, got `disk=`"), ("disk=no-such-folder", "disk=no-such-folder: "),
+                              ("pinned=lots", "expected pinned=on, pinned=off or pinned=SIZE, a size like 256MiB, got `pinned=lots`"), ("disk=", "expected disk=FOLDER, got `disk=`"), ("disk=no-such-folder", "disk=no-such-folder: "),
                               ("disk-size=1GiB", "disk-size=SIZE is of the folder that disk=FOLDER names, and there is none"),
+                              ("policy=lru", "expected policy=NAME, one of planned, demand, waiting, unified, unified-prefetched, got `policy=lru`"),
+                              ("policy", "expected policy=NAME, one of planned, "), ("policy=", "expected policy=NAME, one of planned, "),
                               ("speed=1", "`speed=1` is none of its settings: memory=SIZE, bandwidth=SIZE, ")):
             with self.subTest(settings=settings):
                 self.assertIn(why, self.vmrun("--device=emulated," + settings, "net.scm", code=2).errors)

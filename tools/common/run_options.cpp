@@ -97,6 +97,8 @@ void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
   if (raw.profile != "-") options.profile_file = raw.profile;
   if (app.count("--metrics") != 0 && !options.metrics.ends_with(".csv"))
     throw UsageError("--metrics: expected a file whose name ends in .csv, got \"" + options.metrics + "\"");
+  if (app.count("--trace-file") != 0 && !options.trace_file.ends_with(".json"))
+    throw UsageError("--trace-file: expected a file whose name ends in .json, got \"" + options.trace_file + "\"");
   if (app.count("--report") != 0 && !options.report.ends_with(".html"))
     throw UsageError("--report: expected a file whose name ends in .html, got \"" + options.report + "\"");
   options.explain = app.count("--explain") != 0;
@@ -125,7 +127,8 @@ std::vector<Use> files_of(const RunOptions& options) {
           {"--explain", options.explain_file, true},
           {"--metrics", options.metrics, true},
           {"--events", options.events.empty() ? "" : events_file(options.events), true},
-          {"--report", options.report, true}};
+          {"--report", options.report, true},
+          {"--trace-file", options.trace_file, true}};
 }
 
 // A file is written for one purpose, and what is read is not written over. A terminal or /dev/null may take anything; a run may
@@ -176,7 +179,7 @@ void check_together(const CLI::App& app, const RunOptions& options) {
     if (!options.file.empty()) return;
     for (const char* option :
          {"--steps", "--work", "--save", "--save-every", "--output", "--output-limit", "--stats", "--profile", "--trace",
-          "--progress", "--plan", "--verify-only", "--metrics", "--events", "--report"})
+          "--trace-file", "--progress", "--plan", "--verify-only", "--metrics", "--events", "--report"})
       if (app.count(option) != 0) throw UsageError(std::string(option) + " needs a program; the loop has none");
     if (!options.explain_file.empty()) throw UsageError("--explain=FILE needs a program; the loop explains on standard error");
     return;
@@ -224,6 +227,9 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   app.add_flag("--check-nan", options.check_nan, "stop at the first NaN, in a tensor or a number, with its operator and line")
       ->disable_flag_override();
   app.add_flag("--trace", options.trace, "every instruction before it is executed, on standard error")->disable_flag_override();
+  app.add_option("--trace-file", options.trace_file,
+                 "a timeline of what an emulated device did in its virtual time, FILE.json, for Perfetto and chrome://tracing")
+      ->type_name("FILE");
   app.add_flag("--stats{-}", raw.stats, "counters as a line of JSON at exit, on standard error or into =FILE");
   app.add_flag("--explain{-}", raw.explain,
                "what each checkpoint-*j did and why, on standard error, with the intervals of plans as =profile, or at exit as "

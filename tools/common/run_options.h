@@ -40,6 +40,7 @@ struct RunOptions {
   std::string report;  // a page about the run; empty: none
   std::string events;  // a folder for the same as TensorBoard reads it; empty: none
   bool trace = false;
+  std::string trace_file; // a timeline of what the device did; empty: none
   bool check_nan = false;
   bool profile = false;
   std::string profile_file; // empty: standard error

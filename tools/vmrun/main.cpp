@@ -9,6 +9,7 @@
 #include "reports.h"
 #include "run_page.h"
 #include "streams.h"
+#include "trace_file.h"
 
 #include <algorithm>
 #include <atomic>
@@ -69,6 +70,7 @@ private:
   void make_folder(const std::string& path) const;
   std::string work_message() const;
   void trace();
+  void begin_trace_file();
   void create();
   void load();
   ModuleHandle compiled_or_read() const;
@@ -86,6 +88,7 @@ private:
   bool write_stats();
   bool write_profile();
   void warn_of_unreached();
+  void warn_of_device();
   bool write_gradients();
   bool write_page(int code, std::string_view message);
 
@@ -94,6 +97,7 @@ private:
   Streams streams_;
   Reports reports_{[this](const std::string& text) { streams_.report(text); }};
   RunPage page_;
+  TraceFile trace_file_;
   VmHandle vm_;
   std::vector<int> pipes_; // kept open for their readers
   int stats_descriptor_ = STDERR_FILENO, profile_descriptor_ = STDERR_FILENO;
@@ -119,9 +123,11 @@ int Session::run() {
     look_at_target(options_.explain_file);
     look_at_target(options_.metrics, false); // who opens it says so
     look_at_target(options_.report);
+    look_at_target(options_.trace_file);
     make_folder(options_.events);
     complain(spill_warning(options_));
     create();
+    if (!options_.trace_file.empty() && !options_.verify_only) begin_trace_file();
     load();
     if (options_.verify_only) return kDone;
     std::string error;
@@ -175,6 +181,14 @@ void Session::make_folder(const std::string& path) const {
   if (!std::filesystem::create_directories(path, error))
     throw Leave{kBadUsage,
                 path + ": error: cannot be made a folder: " + (error ? error.message() : std::strerror(ENOTDIR)) + "\n"};
+}
+
+void Session::begin_trace_file() {
+  CairnBuffer error;
+  const auto add = [](void* user, const cairn_trace_event* event) { static_cast<Session*>(user)->trace_file_.add(*event); };
+  if (cairn_vm_trace(vm_.get(), add, this, error.text()) != CAIRN_OK)
+    throw Leave{kBadUsage, "vmrun: error: --trace-file: " + std::string(error.view()) + "\n"};
+  trace_file_.begin(open_target(options_.trace_file), options_.trace_file);
 }
 
 void Session::create() {
@@ -461,8 +475,13 @@ int Session::finish(int code, std::string_view message) {
     complain(faults);
     code = kBadUsage;
   }
+  if (std::string fault; trace_file_.begun() && !trace_file_.end(fault) && code != kBadUsage) {
+    complain(fault);
+    code = kBadUsage;
+  }
   if (vm_ == nullptr || code == kBadUsage) return code;
   warn_of_unreached();
+  warn_of_device();
   if (options_.stats && !write_stats()) code = kBadUsage;
   if (options_.profile && !write_profile()) code = kBadUsage;
   if (!options_.explain_file.empty() && !write_gradients()) code = kBadUsage;
@@ -477,6 +496,12 @@ void Session::warn_of_unreached() {
       std::string(place.view()) +
       ": warning: the value that is differentiated here depends on none of the parameters, which an update therefore leaves "
       "as they are (or lets decay): does the loss take them from its argument, or from elsewhere, or through stop-gradient?\n");
+}
+
+void Session::warn_of_device() {
+  CairnBuffer text;
+  if (cairn_vm_device_warning(vm_.get(), text.text()) != CAIRN_OK || text.view().empty()) return;
+  complain("vmrun: warning: --device: " + std::string(text.view()) + "\n");
 }
 
 // What --stats or --profile asked for, on standard error or in the file that was opened for it.

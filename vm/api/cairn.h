@@ -237,6 +237,10 @@ CAIRN_API uint64_t cairn_vm_work(const cairn_vm* vm);
  * there was none. */
 CAIRN_API cairn_status cairn_vm_unreached(const cairn_vm* vm, char** place);
 
+/* What the machine's device does otherwise than was asked, so far, and why: it locks less memory. Results are the same. NULL:
+ * nothing. Free the text with cairn_free. */
+CAIRN_API cairn_status cairn_vm_device_warning(const cairn_vm* vm, char** text);
+
 /* After OUT_OF_WORK: the least that the next step takes. */
 CAIRN_API uint64_t cairn_vm_work_needed(const cairn_vm* vm);
 
@@ -319,6 +323,36 @@ CAIRN_API cairn_status cairn_vm_instruction(const cairn_vm* vm, char** text);
 /* Where a program that has not ended stands: "FILE:LINE:COLUMN: stopped: after N steps", the line with a caret, and the chain of
  * calls. BAD_ARGUMENT: nothing to run. */
 CAIRN_API cairn_status cairn_vm_where(const cairn_vm* vm, char** text);
+
+/* ---- what a device did, in its virtual time ---- */
+typedef enum cairn_trace_kind {
+  CAIRN_TRACE_KERNEL = 0, /* an operator that has run on a stream */
+  CAIRN_TRACE_COPY = 1,   /* elements that were copied between memories, on a stream or the disk */
+  CAIRN_TRACE_MEMORY = 2, /* bytes in use of a memory, as the account says when the kernel was queued that begins then */
+  CAIRN_TRACE_MOMENT = 3, /* a call that begins, a run that leaves its plan */
+  CAIRN_TRACE_LARGEST = 0x7fffffff
+} cairn_trace_kind;
+
+/* Everything is borrowed for the call. The library may add fields at the end. */
+typedef struct cairn_trace_event {
+  cairn_trace_kind kind;
+  const char* track;   /* of a kernel or copy: "execute", "copy_in", "copy_out", "update", "disk"; of a memory: "device", "host",
+                          "disk"; NULL for a moment */
+  const char* name;    /* of the operator; of the block that is copied; what a moment is; NULL for a memory */
+  uint64_t begin, end; /* picoseconds of virtual time */
+  uint64_t bytes;      /* that a kernel is modelled to move; copied; in use */
+  double flops;        /* that a kernel is modelled to need, products of matrices and convolutions included; else 0 */
+  const char* shapes;  /* of a kernel: "f32 (64 256), f32 (256 10) -> f32 (64 10)"; else NULL */
+  const char* reason;  /* of a copy; else NULL */
+  const char* place; /* of a kernel: "PROCEDURE at FILE:LINE:COLUMN" of the instruction behind it; NULL where there is none, as in
+                        reverse sweeps */
+} cairn_trace_event;
+typedef void (*cairn_trace_function)(void* user, const cairn_trace_event* event);
+
+/* From now on `function` gets what the device of the machine does, in the order in which it is queued; times of one stream never
+ * overlap. It may use no function of the machine. What is computed, and the device's time, are as without it. BAD_ARGUMENT: the
+ * device models no time, or the machine runs. */
+CAIRN_API cairn_status cairn_vm_trace(cairn_vm* vm, cairn_trace_function function, void* user, char** error);
 
 /* ---- what a gradient, an outermost checkpoint-*j, did: with what schedule, how often steps were run, what memory it took, and
  * who held that. That they are explained changes no result, no step and no budget. docs/tools.md explains the forms. ---- */

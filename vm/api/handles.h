@@ -2,6 +2,7 @@
 #pragma once
 
 #include "vm/api/border.h"
+#include "vm/api/trace.h"
 #include "vm/machine/engine.h"
 #include "vm/runs/operators.h"
 
@@ -15,6 +16,7 @@ struct cairn_vm {
   cairn_vm(cairn::machine::Options options, void* user_pointer)
       : engine(std::move(options), cairn::runs::kOperators), user(user_pointer) {}
 
+  std::unique_ptr<cairn::api::Trace> trace; // the machine's device tells it, to its end
   cairn::machine::Engine engine;
   void* user;
   Stage stage = Stage::empty;

@@ -1,4 +1,5 @@
 // What a machine of cairn.h answers about itself: errors, results, counters, progress, places, profile.
+#include "ops/streaming/backing.h"
 #include "vm/api/interruptible.h"
 #include "vm/api/memory.h"
 #include "vm/explain/forms.h"
@@ -89,6 +90,17 @@ cairn_status cairn_vm_costs(const cairn_vm* vm, char** text) {
   });
 }
 
+cairn_status cairn_vm_device_warning(const cairn_vm* vm, char** text) {
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && text != nullptr, "cairn_vm_device_warning: an argument is NULL");
+    *text = nullptr;
+    const auto* const world = vm->engine.tensor_world.get();
+    if (world == nullptr || world->backing() == nullptr) return;
+    const cairn::ops::Pinned pinned = world->backing()->pinned();
+    if (!pinned.warning.empty()) *text = copy_out(pinned.warning);
+  });
+}
+
 cairn_status cairn_vm_unreached(const cairn_vm* vm, char** place) {
   return guarded(nullptr, [&] {
     require(vm != nullptr && place != nullptr, "cairn_vm_unreached: an argument is NULL");
@@ -131,7 +143,9 @@ std::string device_json(const cairn::machine::TensorWorld& world) {
   const cairn::ops::Backing& backing = *world.backing();
   const cairn::ops::ModelledTime time = backing.modelled_time();
   const cairn::ops::streaming::Counts& counts = world.streaming()->counts();
-  std::string text = fmt::format("{{\"memory_peak_bytes\":{},\"host_peak_bytes\":{}", backing.device_peak(), backing.host_peak());
+  const cairn::ops::Pinned pinned = backing.pinned();
+  std::string text = fmt::format("{{\"memory_peak_bytes\":{},\"host_peak_bytes\":{},\"pinned_bytes\":{},\"staged_bytes\":{}",
+                                 backing.device_peak(), backing.host_peak(), pinned.bytes, pinned.staged_bytes);
   const auto seconds = [&](std::string_view key, double s) {
     text += fmt::format(",\"{}\":{}", key, cairn::text::format_flonum(s));
   };

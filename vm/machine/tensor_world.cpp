@@ -1,5 +1,6 @@
 // The devices of a machine, and who holds their memory.
 #include "ops/cpu/device/device.h"
+#include "ops/streaming/backing.h"
 #include "vm/machine/engine.h"
 
 #include <fmt/format.h>
@@ -29,6 +30,15 @@ void Engine::use_spill_file() {
 }
 
 void TensorWorld::spill_to(std::unique_ptr<ops::SpillFile> file) { cpu_->spill_to(std::move(file)); }
+
+void TensorWorld::add_accelerator(std::unique_ptr<ops::Device> device) {
+  accelerator_ = std::move(device);
+  runtime.set_default_device(*accelerator_);
+  ops::Backing* const backing = accelerator_->backing();
+  if (backing == nullptr) return;
+  streaming_ = ops::streaming::make_streaming_device(*this, *accelerator_);
+  if (backing->streaming().by_default) runtime.set_default_device(*streaming_);
+}
 
 ops::Device* TensorWorld::find(std::string_view name) {
   if (name == "cpu") return cpu_.get();
@@ -76,14 +86,12 @@ void TensorWorld::set_maker(const Engine& engine, const value::Frame* frame) {
   if (streaming_ != nullptr) streaming_->maker = cpu_->maker;
 }
 
-namespace {
-
-std::string maker_text(const Engine& engine, const ops::Device::Holder& h) {
-  const auto* code = static_cast<const Code*>(h.code);
-  if (code == nullptr || code->module == nullptr) return "reverse sweeps and the host";
+std::string TensorWorld::place_of(const Engine& engine, const ops::Device::Maker& maker) {
+  const auto* code = static_cast<const Code*>(maker.code);
+  if (code == nullptr || code->module == nullptr) return "";
   const bytecode::Module& m = engine.loaded.module;
   const bytecode::Function& function = m.functions[code->index];
-  const std::vector<bytecode::Location> locations = bytecode::locations_at(m, function, h.pc);
+  const std::vector<bytecode::Location> locations = bytecode::locations_at(m, function, maker.pc);
   const auto has_text = [&](std::size_t i) {
     return i < locations.size() && locations[i].span.file < m.sources.size() && !m.sources[locations[i].span.file].text.empty();
   };
@@ -101,8 +109,6 @@ std::string maker_text(const Engine& engine, const ops::Device::Holder& h) {
   return where;
 }
 
-} // namespace
-
 std::vector<TensorWorld::Maker> TensorWorld::makers(const Engine& engine) const {
   constexpr std::size_t kMostHolders = 5;
   std::vector<Maker> out;
@@ -111,7 +117,8 @@ std::vector<TensorWorld::Maker> TensorWorld::makers(const Engine& engine) const 
     std::size_t shown = 0;
     for (const ops::Device::Holder& h : device->holders()) {
       if (shown++ == kMostHolders) break;
-      out.push_back({device, maker_text(engine, h), h.bytes, h.storages});
+      std::string place = place_of(engine, {h.code, h.pc});
+      out.push_back({device, place.empty() ? "reverse sweeps and the host" : std::move(place), h.bytes, h.storages});
     }
   }
   return out;

@@ -54,21 +54,17 @@ public:
   };
   std::vector<Maker> makers(const Engine& engine) const;
   std::string holders(const Engine& engine) const;
+  // Where in the program that is: "PROCEDURE at LOCATION"; empty: nowhere in it.
+  static std::string place_of(const Engine& engine, const ops::Device::Maker& maker);
   // The instruction that makes what is allocated from now on: the frame's; null: none of the program.
   void set_maker(const Engine& engine, const value::Frame* frame);
   // In place of the processor for everything that does not name a device.
-  void add_accelerator(std::unique_ptr<ops::Device> device) {
-    accelerator_ = std::move(device);
-    runtime.set_default_device(*accelerator_);
-    ops::Backing* const backing = accelerator_->backing();
-    if (backing == nullptr) return;
-    streaming_ = ops::streaming::make_streaming_device(*this, *accelerator_);
-    if (backing->streaming().by_default) runtime.set_default_device(*streaming_);
-  }
+  void add_accelerator(std::unique_ptr<ops::Device> device);
   // Null where there is none.
   ops::streaming::StreamingDevice* streaming() { return streaming_.get(); }
   const ops::streaming::StreamingDevice* streaming() const { return streaming_.get(); }
   const ops::Backing* backing() const { return streaming_ == nullptr ? nullptr : accelerator_->backing(); }
+  ops::Backing* backing() { return streaming_ == nullptr ? nullptr : accelerator_->backing(); }
 
 private:
   value::Heap& heap_;

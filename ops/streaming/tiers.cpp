@@ -1,0 +1,366 @@
+// See tiers.h.
+#include "ops/streaming/tiers.h"
+
+#include "ops/plans/read_ahead.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace cairn::ops::streaming {
+namespace {
+
+using Disk = StreamedBlock::Disk;
+using DiskAccess = Backing::DiskAccess;
+
+// So much of the host's memory is free, or has a copy on the disk or on its way there, when more is wanted.
+constexpr std::int64_t ahead_of(std::int64_t budget) { return std::min(budget / 8, std::int64_t{256} << 20); }
+
+} // namespace
+
+Tiers::Tiers(Ledger& ledger, Backing& backing, Counts& counts, Above& above)
+    : ledger_(ledger), backing_(backing), counts_(counts), above_(above) {}
+
+SpillFile* Tiers::disk() {
+  const Backing::Streaming& settings = backing_.streaming();
+  if (disk_ == nullptr && !settings.disk.empty()) disk_ = std::make_unique<SpillFile>(settings.disk, settings.disk_bytes);
+  return disk_.get();
+}
+
+// --- in which order blocks leave
+
+namespace {
+
+StreamedBlock& hosted(plans::Resident& resident) { return *static_cast<StreamedBlock::Hosted&>(resident).block; }
+
+} // namespace
+
+void Tiers::forget_order() { follow(nullptr); }
+
+void Tiers::follow(const plans::Follower* follower) {
+  follower_ = follower;
+  order_.begin(follower, nullptr, [](plans::Resident& one) { one.dirty = hosted(one).on_disk == nullptr; });
+  if (!is_bounded()) return;
+  for (StreamedBlock* const block : on_host_) {
+    order_.tick();
+    note(*block);
+  }
+}
+
+// Without a plan they leave in the order in which they came.
+void Tiers::note(StreamedBlock& block) noexcept {
+  block.hosted.name = block.name;
+  order_.put(block.hosted, block.on_disk == nullptr);
+}
+
+bool Tiers::may_leave(const StreamedBlock& block) const {
+  return (block.pins == 0 || block.device_is_current) && block.disk != Disk::reads;
+}
+
+template <class F> std::vector<StreamedBlock*> Tiers::choose(const Want& want, F&& lets_go) {
+  std::vector<StreamedBlock*> stay, leaving;
+  const auto let_go_of_those = [&] {
+    for (StreamedBlock* const block : stay) --block->hosted.pins;
+  };
+  try {
+    for (bool all = false; !all;) {
+      all = true;
+      leaving.clear();
+      for (plans::Resident* const one :
+           order_.choose({.bytes = static_cast<std::uint64_t>(want.bytes), .needed_at = want.needed_at})) {
+        StreamedBlock& block = hosted(*one);
+        leaving.push_back(&block);
+        if (may_leave(block) && lets_go(block)) continue;
+        stay.push_back(&block);
+        ++block.hosted.pins;
+        all = false;
+      }
+    }
+  } catch (...) {
+    let_go_of_those();
+    throw;
+  }
+  let_go_of_those();
+  return leaving;
+}
+
+// --- the host's memory
+
+void Tiers::charge_again(StreamedBlock& block) {
+  ledger_.charge(block.bytes, 0);
+  block.charged = true;
+  --away_;
+}
+
+void Tiers::has_left_device(StreamedBlock& block) noexcept {
+  if (!block.charged || block.on_device != nullptr || block.on_host != nullptr || block.on_disk == nullptr) return;
+  ledger_.charge(-block.bytes, 0);
+  block.charged = false;
+  ++away_;
+}
+
+void Tiers::take_on_host(StreamedBlock& block) {
+  if (!take(block, {.bytes = block.bytes})) refuse(block.bytes);
+}
+
+bool Tiers::take(StreamedBlock& block, const Want& want) {
+  Order one{&block};
+  Block* there = nullptr;
+  if (make_room(want)) {
+    there = backing_.take_on_host(block.bytes);
+    // Where the system gives no more pages, more must go than is wanted.
+    while (there == nullptr && evict({1, want.needed_at})) there = backing_.take_on_host(block.bytes);
+  }
+  if (there == nullptr) return false;
+  if (is_bounded()) {
+    order_.tick();
+    note(block);
+  }
+  block.on_host = there;
+  block.host_ready = room_ready_;
+  block.at_host = one.begin();
+  on_host_.splice(on_host_.end(), one);
+  nothing_to_write_ahead_ = false;
+  return true;
+}
+
+void Tiers::refuse(std::int64_t bytes) {
+  std::string disk = "there is no disk to move them to (disk=FOLDER)";
+  if (disk_ != nullptr) disk = disk_->refusal().empty() ? "what is there is needed now" : disk_->refusal();
+  throw DeviceMemoryExceeded(
+      fmt::format("streaming: the host's memory for what streams (host=SIZE) has no room for {} bytes: {} of its {} bytes are in "
+                  "use, and {}",
+                  bytes, backing_.host_in_use(), backing_.host_budget(), disk));
+}
+
+bool Tiers::make_room(const Want& want) {
+  while (backing_.host_budget() != 0 && want.bytes > free_bytes())
+    if (!evict({want.bytes - free_bytes(), want.needed_at})) return false;
+  return true;
+}
+
+// Who has no copy on the disk yet gets one. A write that fails keeps its block here, and the next one is not begun.
+bool Tiers::evict(const Want& want) {
+  if (backing_.streaming().disk.empty()) return !want.needed_at && give_up_what_the_device_has(want.bytes);
+  const auto lets_go = [&](StreamedBlock& block) { return begin_write(block); };
+  const std::vector<StreamedBlock*> leaving = choose(want, lets_go);
+  if (leaving.empty()) return !want.needed_at && give_up_what_the_device_has(want.bytes);
+  const plans::Picoseconds now = backing_.timeline().execute;
+  if (want.needed_at && std::ranges::any_of(leaving, [&](const StreamedBlock* block) { return block->disk_ready > now; }))
+    return false;
+  for (StreamedBlock* const block : leaving) {
+    settle(*block, ledger_.meter());
+    if (block->host_is_current && block->on_disk == nullptr) continue;
+    room_ready_ = std::max(room_ready_, block->disk_ready);
+    drop_on_host(*block);
+    has_left_device(*block);
+  }
+  return true;
+}
+
+// There is nowhere else to go: what the device has as well must be copied out again if it leaves the device. Nobody gives up
+// anything where that would not be enough.
+bool Tiers::give_up_what_the_device_has(std::int64_t bytes) {
+  std::int64_t all = 0;
+  for (const StreamedBlock* const block : on_host_)
+    if (block->device_is_current) all += block->bytes;
+  if (all < bytes) return false;
+  for (auto at = on_host_.begin(); bytes > 0;) {
+    StreamedBlock& block = **at++;
+    if (!block.device_is_current) continue;
+    bytes -= block.bytes;
+    drop_on_host(block);
+    ++counts_.host_copies_dropped;
+    if (block.on_disk == nullptr) above_.lost_copy_below(block);
+  }
+  return true;
+}
+
+std::int64_t Tiers::make_way(std::int64_t bytes) {
+  std::int64_t freed = 0;
+  if (backing_.streaming().disk.empty() || on_host_.empty()) return 0;
+  std::vector<StreamedBlock*> leaving =
+      choose({bytes}, [&](StreamedBlock& block) { return block.pins == 0 && begin_write(block); });
+  if (leaving.empty()) { // all that may go are not enough, but they may be for what is wanted now
+    for (StreamedBlock* const block : on_host_)
+      if (block->pins == 0 && may_leave(*block) && begin_write(*block)) leaving.push_back(block);
+  }
+  for (StreamedBlock* const block : leaving) {
+    settle(*block, nullptr);
+    if (block->on_disk == nullptr) continue;
+    drop_on_host(*block);
+    above_.leave_device(*block);
+    has_left_device(*block);
+    freed += block->bytes;
+  }
+  return freed;
+}
+
+void Tiers::drop_on_host(StreamedBlock& block) noexcept {
+  if (block.on_host == nullptr) return;
+  if (block.disk == Disk::writes) drop_on_disk(block); // it looks at the memory
+  if (block.disk == Disk::reads) disk_->stop(*block.on_disk);
+  block.disk = Disk::idle;
+  backing_.give_back_on_host(std::exchange(block.on_host, nullptr));
+  block.host_is_current = false;
+  on_host_.erase(block.at_host);
+  if (block.hosted.here) order_.remove(block.hosted);
+}
+
+void Tiers::drop_on_disk(StreamedBlock& block) noexcept {
+  block.disk = Disk::idle;
+  if (block.on_disk == nullptr) return;
+  disk_->forget(std::move(block.on_disk));
+  bytes_on_disk_ -= block.bytes;
+}
+
+void Tiers::drop(StreamedBlock& block) noexcept {
+  drop_on_disk(block);
+  drop_on_host(block);
+}
+
+void Tiers::dropped(StreamedBlock& block) noexcept {
+  drop(block);
+  block.hosted.name = block.name;
+  order_.dropped(block.hosted);
+  if (!block.charged) --away_;
+}
+
+// --- the disk
+
+// False: it takes no more. What has no elements needs no copy.
+bool Tiers::begin_write(StreamedBlock& block) {
+  if (block.on_disk != nullptr || !block.host_is_current) return true;
+  SpillFile& file = *disk();
+  backing_.make_ready_for_disk(*block.on_host, DiskAccess::reads);
+  block.on_disk = file.write(block.on_host->data, block.bytes);
+  if (block.on_disk == nullptr) return false;
+  block.disk = Disk::writes;
+  bytes_on_disk_ += block.bytes;
+  block.disk_ready = backing_.note_disk(*block.on_host, DiskAccess::reads, block.host_ready, {block.name, "to the disk"});
+  ++counts_.to_disk;
+  counts_.bytes_to_disk += block.bytes;
+  note(block);
+  return true;
+}
+
+// False: there is no room, or where it is not needed yet, none without waiting for it.
+bool Tiers::begin_read(StreamedBlock& block, std::optional<std::uint64_t> needed_at) {
+  charge(block);
+  try {
+    if (block.on_host == nullptr && !take(block, {block.bytes, needed_at})) {
+      has_left_device(block);
+      return false;
+    }
+    backing_.make_ready_for_disk(*block.on_host, DiskAccess::writes);
+    disk_->read(*block.on_disk, block.on_host->data, !needed_at);
+  } catch (...) {
+    drop_on_host(block);
+    has_left_device(block);
+    throw;
+  }
+  block.disk = Disk::reads;
+  block.host_ready = backing_.note_disk(*block.on_host, DiskAccess::writes, block.host_ready, {block.name, "from the disk"});
+  ++counts_.from_disk;
+  counts_.bytes_from_disk += block.bytes;
+  return true;
+}
+
+void Tiers::settle(StreamedBlock& block, const Meter* meter) {
+  if (block.disk == Disk::idle) return;
+  if (block.disk == Disk::reads) disk_->hurry(*block.on_disk);
+  const SpillFile::Fate fate = disk_->wait(*block.on_disk, meter);
+  const Disk done = std::exchange(block.disk, Disk::idle);
+  if (done == Disk::reads && fate == SpillFile::Fate::failed) throw SpillError(disk_->read_fault());
+  if (done == Disk::reads) block.host_is_current = true;
+  if (done == Disk::writes && fate == SpillFile::Fate::failed) {
+    drop_on_disk(block);
+    note(block);
+  }
+}
+
+bool Tiers::bring_if_there_is_room(StreamedBlock& block) {
+  if (block.host_is_current || block.on_disk == nullptr) return true;
+  if (block.disk != Disk::reads && !begin_read(block, std::nullopt)) return false;
+  settle(block, ledger_.meter());
+  return true;
+}
+
+void Tiers::read_past_memory(StreamedBlock& block, std::int64_t offset, void* to, std::int64_t bytes) {
+  auto* const out = static_cast<char*>(to);
+  std::int64_t done = 0;
+  if (const std::int64_t skipped = offset % SpillFile::kPiece; skipped != 0) {
+    const std::int64_t piece = std::min(SpillFile::kPiece, block.bytes - (offset - skipped));
+    std::vector<char> buffer(static_cast<std::size_t>(piece));
+    disk_->read_part(*block.on_disk, offset - skipped, buffer.data(), piece);
+    done = std::min(bytes, piece - skipped);
+    std::memcpy(out, buffer.data() + skipped, static_cast<std::size_t>(done));
+  }
+  if (done < bytes) disk_->read_part(*block.on_disk, offset + done, out + done, bytes - done);
+  ++counts_.from_disk;
+  counts_.bytes_from_disk += bytes;
+}
+
+void Tiers::host_reads(StreamedBlock& block) {
+  backing_.host_waits_to_read(*block.on_host);
+  backing_.host_waits_until(block.host_ready);
+}
+
+void Tiers::host_writes(StreamedBlock& block) {
+  backing_.host_waits_to_write(*block.on_host);
+  backing_.host_waits_until(block.host_ready);
+  drop_on_disk(block);
+}
+
+void Tiers::work_ahead(const plans::Residents& above) {
+  if (backing_.streaming().disk.empty()) return;
+  write_ahead();
+  read_ahead(above);
+}
+
+// What is still on its way to the host waits for the next time.
+void Tiers::write_ahead() {
+  if (nothing_to_write_ahead_ || backing_.host_budget() == 0) return;
+  const std::int64_t wanted = ahead_of(backing_.host_budget()) - free_bytes();
+  if (wanted <= 0) return;
+  const plans::Picoseconds now = backing_.timeline().execute;
+  bool later = false;
+  for (StreamedBlock* const block : choose({wanted}, [](StreamedBlock&) { return true; })) {
+    if (block->host_is_current && block->host_ready > now) {
+      later = true;
+      continue;
+    }
+    if (!begin_write(*block)) break;
+  }
+  nothing_to_write_ahead_ = !later;
+}
+
+// What the machine's account has no room for is not worth that anything makes way.
+void Tiers::read_ahead(const plans::Residents& above) {
+  if (away_ == 0 || follower_ == nullptr || backing_.host_budget() == 0) return;
+  const plans::Link link = backing_.link(), disk = backing_.disk_link();
+  const plans::ReadAhead ahead(*follower_, above, link, disk, static_cast<std::uint64_t>(backing_.host_budget() / 2));
+  const auto is_away = [&](plans::Name name) {
+    const StreamedBlock* const block = above_.find(name);
+    return block != nullptr && !block->charged && block->disk == Disk::idle;
+  };
+  while (const auto read = ahead.next(backing_.timeline(), backing_.disk_end(), is_away)) {
+    if (!begin_read_ahead(*above_.find(read->name), read->needed_at)) return;
+  }
+}
+
+bool Tiers::begin_read_ahead(StreamedBlock& block, std::uint64_t needed_at) {
+  if ((!block.charged && ledger_.headroom() < block.bytes) || !begin_read(block, needed_at)) return false;
+  ++counts_.read_ahead;
+  return true;
+}
+
+bool Tiers::is_near(StreamedBlock& block, std::uint64_t needed_at) {
+  if (block.host_is_current || block.on_disk == nullptr) return true;
+  if (block.disk == Disk::idle && !begin_read_ahead(block, needed_at)) return false;
+  return block.host_ready <= backing_.timeline().execute;
+}
+
+} // namespace cairn::ops::streaming
