@@ -53,7 +53,7 @@ public:
   // The copy on the device has new elements: all others are stale.
   void written_on_device(StreamedBlock& block) noexcept {
     block.device_is_current = true;
-    if (block.has_copy_below()) drop_below(block);
+    if (block.on_host != nullptr || block.on_disk != nullptr) drop_below(block);
   }
   void copy_in(StreamedBlock& to, std::int64_t offset, const void* from, std::int64_t bytes);
   void copy_out(StreamedBlock& from, std::int64_t offset, void* to, std::int64_t bytes);
