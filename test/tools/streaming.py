@@ -52,6 +52,22 @@ WAITS = """(define all (map (lambda (i) (fill '(20000) (* 1. i))) (iota 40)))
 (read-line)
 (write (map (lambda (t) (tensor->number (mean t))) all))
 """
+# Plans as values: of one call that is interrupted all the time, of one that is held and resumed twice, and of none of these.
+PLANS = """(define x (randn '(64 64)))
+(define w (map (lambda (i) (* 0.06 (randn '(64 64)))) (iota 8)))
+(define (net w x) (if (null? w) (mean (* x x)) (net (cdr w) (tanh (matmul x (car w))))))
+(define (step w)
+  (let ((r (OPERATOR (lambda (w) (net w x)) w 1.0))) (map (lambda (a g) (- a (* 0.1 g))) w (cdr r))))
+(define (record w) (get-streaming-plan step w))
+(define (whole z) (if (capsule-finished? z) (resume z) (whole (interrupt resume z 37))))
+(define (show-plan p) (write (car p)) (write (tensor->number (sum (* (cast (cadr p) 'f64) (to-device (arange 0 (length (tensor->list (cadr p)))) 'cpu))))) (newline))
+(define plan (record w))
+(for-each show-plan (list plan (whole (interrupt record w 11))))
+(define z (interrupt record w 60))
+(for-each show-plan (list (resume z) (resume z)))
+(define (train n w) (if (= n 0) w (train (- n 1) (call-with-streaming-plan plan step w))))
+(for-each (lambda (t) (write (tensor->number (sum t))) (newline)) (train 3 w))
+"""
 MIB = 1 << 20
 
 
@@ -190,6 +206,55 @@ class Streaming(ToolTest):
     def overwrite(file):
         with open(file, "r+b") as opened:
             opened.write(b"x" * MIB)
+
+    def test_plans_are_values_that_say_the_same_however_they_came_about(self):
+        for operator in ("*j", "checkpoint-*j"):
+            self.write("plans.scm", PLANS.replace("OPERATOR", operator))
+            settings = "memory=200KiB,host=1GiB,bandwidth=1GiB"
+            output, device = self.streamed("plans.scm", settings)
+            with self.subTest(operator=operator):
+                lines = output.splitlines()
+                self.assertEqual(len(set(lines[:4])), 1)
+                self.assertIn("8 leaves of 128.0 KiB", lines[0])
+                self.assertGreater(device["followed"], 100)
+                self.assertEqual(device["strayed"], 0)
+                # Numbers do not depend on where elements are, nor plans on how much memory there is.
+                self.assertEqual(output, self.streamed("plans.scm", "memory=400KiB,host=1GiB,bandwidth=1GiB")[0])
+                self.assertEqual(lines[4:], self.vmrun("plans.scm").output.splitlines()[4:])
+                steps = json.loads(self.vmrun("--stats", "--device=emulated," + settings, "plans.scm").errors.splitlines()[-1])["steps"]
+                for part in range(1, 24):
+                    first = self.vmrun("--device=emulated," + settings, f"--steps={steps * part // 24}", "--save=z", "plans.scm", code=75)
+                    self.assertEqual(first.output + self.vmrun("--device=emulated," + settings, "--resume=z").output, output, part)
+
+    def test_a_plan_that_is_followed_waits_less(self):
+        recorded = PLANS.replace("OPERATOR", "*j").replace("(iota 8)", "(iota 24)").split("(define plan")[0]
+        self.write("with.scm", recorded + "(define plan (record w))\n(define (train n w) (if (= n 0) w (train (- n 1) (call-with-streaming-plan plan step w))))\n(train 9 w)\n")
+        self.write("without.scm", recorded + "(record w)\n(define (train n w) (if (= n 0) w (train (- n 1) (step w))))\n(train 9 w)\n")
+        settings = "memory=700KiB,host=1GiB,bandwidth=4GiB"
+        stalled = {policy: self.streamed(program, settings + ",policy=" + policy)[1]["stalled_s"]
+                   for program, policy in (("with.scm", "planned"), ("without.scm", "demand"))}
+        self.assertLess(2 * stalled["planned"], stalled["demand"])
+
+    def test_a_plan_from_a_file_and_plans_that_are_refused(self):
+        start = PLANS.replace("OPERATOR", "*j").split("(define plan")[0]
+        settings = "--device=emulated,memory=200KiB,host=1GiB"
+        self.write("first.scm", start + '(write-npy "plan.npy" (cadr (record w)))')
+        self.vmrun(settings, "first.scm")
+        self.write("second.scm", start + """(define plan (to-device (read-npy "plan.npy") 'cpu))
+(for-each (lambda (t) (write (tensor->number (sum t))) (newline)) (call-with-streaming-plan plan step w))
+(define (why f) (write (call-with-error-handler (lambda (message irritants) message) f)) (newline))
+(why (lambda () (call-with-streaming-plan plan (lambda (w) (map sin w)) w)))
+(why (lambda () (call-with-streaming-plan plan step (cdr w))))
+(why (lambda () (call-with-streaming-plan (slice plan 0 0 100) step w)))
+(why (lambda () (call-with-streaming-plan (+ plan (cast 1 'u8)) step w)))
+(why (lambda () (call-with-streaming-plan "plan.npy" step w)))
+(why (lambda () (*j (lambda (x) (record w) x) 1.0 1.0)))
+""")
+        lines = self.vmrun(settings, "second.scm").output.splitlines()
+        self.assertEqual(lines[:8], self.vmrun("second.scm").output.splitlines()[:8])
+        for line, why in zip(lines[8:], ("recorded of another procedure", "the plan uses leaf 7; what was given has 7", "damaged: its checksum does not fit",
+                                         "these bytes are no streaming plan", "expected a plan that get-streaming-plan gave", "record it outside of the gradient"), strict=True):
+            self.assertIn(why, line)
 
     def test_weights_that_stream_beside_activations_on_the_device(self):
         self.write("mixed.scm", NET.replace("OPERATOR", "*j").replace("(iota 16)", "(iota 16)").replace(

@@ -28,15 +28,19 @@ namespace {
 constexpr const char* kGet = "get-streaming-plan";
 constexpr const char* kCallWith = "call-with-streaming-plan";
 
-// A plan belongs to the procedure that it was recorded of.
+// A plan belongs to the procedure that it was recorded of. Its instructions name globals and constants by numbers, which others
+// in the program change, so a procedure is told by its name and its size: who follows a wrong plan loses time and nothing else.
 std::uint64_t digest_of(const Engine& engine, Value f) {
   ops::plans::Digest digest;
   const value::Code* const code = f.procedure()->code;
-  digest.add(code->index);
-  if (code->module == nullptr) return digest.value();
+  digest.add(code->parameters);
+  if (code->module == nullptr) {
+    digest.add(code->index);
+    return digest.value();
+  }
   const bytecode::Function& function = engine.loaded.module.functions[code->index];
   for (const char c : function.name) digest.add(static_cast<unsigned char>(c));
-  for (const bytecode::Word word : function.code) digest.add(word);
+  digest.add(function.code.size());
   return digest.value();
 }
 
