@@ -13,7 +13,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <system_error>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -335,47 +334,21 @@ template <class F> int SpillFile::in_parts(const Copy& copy, std::int64_t from, 
   return 0;
 }
 
-// A long copy that lies as the file wants it is shared with a second thread, so that one computes checksums while the other waits
-// for the disk. Where the system gives none, one does it all.
 std::string SpillFile::transfer(Copy& copy) {
-  std::mutex sharing;
-  std::int64_t next = copy.from_;
   std::string fault;
-  const std::int64_t long_enough = 2 * kSharedAtOnce;
-  const bool is_shared = copy.to_ - copy.from_ >= long_enough && reinterpret_cast<std::uintptr_t>(copy.memory_) % kPage == 0;
-  const auto help = [&](bool alone) {
-    std::unique_lock lock(sharing);
-    while (next < copy.to_ && fault.empty() && !copy.stopped_) {
-      const std::int64_t from = next, bytes = direct_bytes(copy, from, is_shared ? kSharedAtOnce : kMostAtOnce);
-      if (bytes == 0 && !alone) return; // it goes through the buffer, which there is one of
-      next += bytes != 0 ? bytes : std::min(kPiece, copy.bytes_ - from);
-      lock.unlock();
-      std::string own;
-      try {
-        own = transfer_from(copy, from, bytes);
-      } catch (const std::bad_alloc&) {
-        own = "there is no memory for a message"; // short enough to need none
-      }
-      lock.lock();
-      if (!own.empty()) fault = std::move(own);
-    }
-  };
-  std::thread second;
-  try {
-    if (is_shared) second = std::thread(help, false);
-  } catch (const std::system_error&) {
-  } catch (const std::bad_alloc&) {
+  for (std::int64_t from = copy.from_; from < copy.to_ && fault.empty() && !copy.stopped_;) {
+    const std::int64_t direct = direct_bytes(copy, from);
+    fault = transfer_from(copy, from, direct);
+    from += direct != 0 ? direct : kPiece;
   }
-  help(true);
-  if (second.joinable()) second.join();
   return fault;
 }
 
 // How much of it lies as the file wants it; 0: the next piece does not.
-std::int64_t SpillFile::direct_bytes(const Copy& copy, std::int64_t from, std::int64_t most) {
+std::int64_t SpillFile::direct_bytes(const Copy& copy, std::int64_t from) {
   if (reinterpret_cast<std::uintptr_t>(copy.memory_ + (from - copy.from_)) % kPage != 0) return 0;
   const std::int64_t all = copy.to_ - from;
-  return std::min(copy.to_ == copy.bytes_ && all % kPage == 0 ? all : all / kPiece * kPiece, most);
+  return std::min(copy.to_ == copy.bytes_ && all % kPage == 0 ? all : all / kPiece * kPiece, kMostAtOnce);
 }
 
 // What lies as the file wants it is moved without a copy between, several pieces at once; else a piece goes through the buffer.

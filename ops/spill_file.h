@@ -30,8 +30,7 @@ class SpillFile {
 public:
   static constexpr std::int64_t kPiece = std::int64_t{1} << 20; // that has a checksum of its own
   static constexpr std::int64_t kBuffer = kPiece; // of the host's memory, that pieces go through which lie at no page's begin
-  static constexpr std::int64_t kMostAtOnce = 8 * kPiece;   // that is read or written at a time where they do
-  static constexpr std::int64_t kSharedAtOnce = 2 * kPiece; // where two threads share a copy
+  static constexpr std::int64_t kMostAtOnce = 8 * kPiece; // that is read or written at a time where they do
   // Of places, lengths and memory, for what goes past the page cache.
   static constexpr std::int64_t kPage = 4096;
   // What a copy takes of the file.
@@ -108,7 +107,7 @@ private:
   void begin(Copy& copy, bool writes, void* memory, std::int64_t from, std::int64_t to, bool first);
   void work();
   std::string transfer(Copy& copy); // what went wrong
-  static std::int64_t direct_bytes(const Copy& copy, std::int64_t from, std::int64_t most);
+  static std::int64_t direct_bytes(const Copy& copy, std::int64_t from);
   std::string transfer_from(Copy& copy, std::int64_t from, std::int64_t direct); // one piece through the buffer where that is 0
   template <class F> static int in_parts(const Copy& copy, std::int64_t from, std::int64_t bytes, F&& f);
 

@@ -16,9 +16,10 @@ std::optional<ReadAhead::Read> ReadAhead::next(const Timeline& now, Picoseconds 
   std::optional<Read> first;
   Picoseconds read = later;
   std::uint64_t bytes = 0;
+  std::size_t seen = 0;
   for (const auto& [position, block] : residents_.missing()) {
     const std::uint64_t own = plan.blocks()[block].bytes;
-    if (position - following >= kWindowLaunches || (bytes != 0 && bytes + own > window_)) break;
+    if (position - following >= kWindowLaunches || ++seen > kWindowBlocks || (bytes != 0 && bytes + own > window_)) break;
     const std::optional<Name> name = follower_.name_of(block);
     if (!name || !is_away(*name)) continue;
     if (!first) first = Read{*name, position};

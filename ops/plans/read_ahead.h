@@ -16,7 +16,7 @@ namespace cairn::ops::plans {
 
 class ReadAhead {
 public:
-  static constexpr std::size_t kWindowLaunches = 4096; // to look ahead at most
+  static constexpr std::size_t kWindowLaunches = 4096, kWindowBlocks = 512; // to look ahead at most
   // All of them outlive it. `residents`: of the device. `window`: bytes to be read ahead at most.
   ReadAhead(const Follower& follower, const Residents& residents, const Link& link, const Link& disk, std::uint64_t window)
       : follower_(follower), residents_(residents), link_(link), disk_(disk), window_(window) {}

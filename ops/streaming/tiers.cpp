@@ -122,7 +122,7 @@ bool Tiers::take(StreamedBlock& block, const Want& want) {
   block.host_ready = room_ready_;
   block.at_host = one.begin();
   on_host_.splice(on_host_.end(), one);
-  nothing_to_write_ahead_ = false;
+  came_ += block.bytes;
   return true;
 }
 
@@ -320,21 +320,16 @@ void Tiers::work_ahead(const plans::Residents& above) {
   read_ahead(above);
 }
 
-// What is still on its way to the host waits for the next time.
+// Now and then, since all that leaves next is looked at. What is still on its way to the host waits for the next time.
 void Tiers::write_ahead() {
-  if (nothing_to_write_ahead_ || backing_.host_budget() == 0) return;
-  const std::int64_t wanted = ahead_of(backing_.host_budget()) - free_bytes();
-  if (wanted <= 0) return;
+  const std::int64_t ahead = ahead_of(backing_.host_budget()), wanted = ahead - free_bytes();
+  if (backing_.host_budget() == 0 || wanted <= 0 || came_ < ahead / 4) return;
+  came_ = 0;
   const plans::Picoseconds now = backing_.timeline().execute;
-  bool later = false;
   for (StreamedBlock* const block : choose({wanted}, [](StreamedBlock&) { return true; })) {
-    if (block->host_is_current && block->host_ready > now) {
-      later = true;
-      continue;
-    }
+    if (block->host_is_current && block->host_ready > now) continue;
     if (!begin_write(*block)) break;
   }
-  nothing_to_write_ahead_ = !later;
 }
 
 // What the machine's account has no room for is not worth that anything makes way.

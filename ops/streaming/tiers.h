@@ -128,9 +128,9 @@ private:
   plans::Residents order_; // in which they leave; it looks at the follower
   const plans::Follower* follower_ = nullptr;
   std::int64_t bytes_on_disk_ = 0;
-  std::int64_t away_ = 0;              // blocks that are on the disk alone
-  plans::Picoseconds room_ready_ = 0;  // from when on all memory that was given back has been written to the disk
-  bool nothing_to_write_ahead_ = true; // since that was looked at last
+  std::int64_t away_ = 0;             // blocks that are on the disk alone
+  plans::Picoseconds room_ready_ = 0; // from when on all memory that was given back has been written to the disk
+  std::int64_t came_ = 0;             // bytes, to the host, since it was last looked at what to write ahead
 };
 
 } // namespace cairn::ops::streaming
