@@ -78,6 +78,7 @@ Leaves leaves_of(Engine& engine, Value x) {
 
 // What a plan takes for each of its bytes while it is read and foreseen, at most: what nobody meant to be a plan may be one.
 constexpr std::int64_t kMemoryOfByte = 32;
+constexpr std::uint64_t kWorkOfByte = 8; // and what it counts as
 
 // The bytes of a plan that the program holds.
 AccessPlan plan_in(Engine& engine, Value plan) {
@@ -89,7 +90,7 @@ AccessPlan plan_in(Engine& engine, Value plan) {
   ops::Tensor t = machine::tensors::elements_of(engine, bytes);
   if (!t.contiguous()) t = engine.tensors().runtime.apply(ops::OperatorId::contiguous, {t});
   const auto size = static_cast<std::size_t>(t.elements());
-  engine.meter().spend(size);
+  engine.meter().spend(kWorkOfByte * size);
   value::ChargedVector<std::byte> read(size, engine.heap());
   if (size != 0) t.device()->copy_out(t.storage->block(), t.offset, read.data(), t.elements());
   const value::Charged room(engine.heap(), engine.heap().scratch, kMemoryOfByte * static_cast<std::int64_t>(size));
