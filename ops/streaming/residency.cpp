@@ -1,6 +1,8 @@
 // See residency.h.
 #include "ops/streaming/residency.h"
 
+#include "ops/streaming/shortage.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -90,6 +92,7 @@ void Residency::drop_on_device(StreamedBlock& block) noexcept {
 
 Residency::Pins::Pins(Residency& residency, std::span<const Operand> operands) : operands_(operands) {
   for (const Operand& operand : operands) operand.block->pins = operand.block->on_device != nullptr ? 1 : 0;
+  residency.brought_ = operands;
   try {
     for (const auto& [block, use, is_read] : operands) {
       if (use == plans::Use::write_whole) {
@@ -102,7 +105,9 @@ Residency::Pins::Pins(Residency& residency, std::span<const Operand> operands) :
       }
       block->pins = 1;
     }
+    residency.brought_ = {};
   } catch (...) {
+    residency.brought_ = {};
     for (const Operand& operand : operands) operand.block->pins = 0;
     throw;
   }
@@ -150,10 +155,15 @@ void Residency::begin_launch(std::span<const Operand> operands, const Cost& cost
 void Residency::move_pages(std::span<plans::Access> accesses, plans::Picoseconds duration) {
   for (plans::Access& access : accesses) access.use = plans::planned(access.use);
   const auto begins = unified_->launch(duration, accesses, backing_.next_launch());
-  if (!begins)
-    throw DeviceMemoryExceeded(
+  if (!begins) {
+    std::uint64_t pages = 0;
+    for (const plans::Access& access : accesses)
+      pages += (access.bytes + plans::UnifiedMemory::kPage - 1) / plans::UnifiedMemory::kPage;
+    throw DeviceMemoryExceeded(with_ledger(
         fmt::format("streaming: what one operation uses, in pages of {} bytes, has no room in the {} bytes of {}",
-                    plans::UnifiedMemory::kPage, backing_.device_budget(), wrapped_.name()));
+                    plans::UnifiedMemory::kPage, backing_.device_budget(), wrapped_.name()),
+        backing_, tiers_.bytes_on_disk(), {.memory = static_cast<std::int64_t>(pages * plans::UnifiedMemory::kPage)}));
+  }
   counts_.faults = static_cast<std::int64_t>(unified_->moved().faults);
   backing_.hold_next_launch(*begins);
 }
@@ -331,14 +341,32 @@ void Residency::write_back(StreamedBlock& block, std::string_view reason) {
   block.host_ready = backing_.timeline().copy_out;
 }
 
-void Residency::refuse_on_device(std::int64_t bytes) {
-  std::int64_t pinned = 0;
+std::int64_t Residency::could_leave() const {
+  std::int64_t bytes = 0;
   for (plans::Resident* one = residents_.first(); one != nullptr; one = one->behind)
+    if (one->pins == 0) bytes += streamed(*one).bytes;
+  return bytes;
+}
+
+void Residency::refuse(const std::string& what, std::int64_t bytes) {
+  throw DeviceMemoryExceeded(
+      with_ledger(what, backing_, tiers_.bytes_on_disk(),
+                  {.memory = backing_.device_in_use() - could_leave() + bytes, .streams = backing_.streaming().by_default}));
+}
+
+// All that the launch uses must be there at once.
+void Residency::refuse_on_device(std::int64_t bytes) {
+  std::int64_t pinned = 0, streams = 0, used = 0;
+  for (plans::Resident* one = residents_.first(); one != nullptr; one = one->behind) {
+    streams += streamed(*one).bytes;
     if (one->pins != 0) pinned += streamed(*one).bytes;
-  throw DeviceMemoryExceeded(fmt::format(
-      "streaming: {} has no room for {} bytes: {} of its {} bytes are in use, {} of them by what streams and is needed "
-      "at the same time",
-      wrapped_.name(), bytes, backing_.device_in_use(), backing_.device_budget(), pinned));
+  }
+  for (const Operand& operand : brought_) used += operand.block->bytes;
+  throw DeviceMemoryExceeded(with_ledger(
+      fmt::format("streaming: {} has no room for {} bytes: {} of its {} bytes are in use, {} of them by what streams "
+                  "and is needed at the same time",
+                  wrapped_.name(), bytes, backing_.device_in_use(), backing_.device_budget(), pinned),
+      backing_, tiers_.bytes_on_disk(), {.memory = backing_.device_in_use() - streams + std::max(used, pinned + bytes)}));
 }
 
 // --- elements from and for the host

@@ -127,7 +127,7 @@ private:
   Order on_host_;          // those that have a copy there
   plans::Residents order_; // in which they leave; it looks at the follower
   const plans::Follower* follower_ = nullptr;
-  std::int64_t bytes_on_disk_ = 0;
+  std::int64_t bytes_on_disk_ = 0, taken_on_disk_ = 0;
   std::int64_t away_ = 0;             // blocks that are on the disk alone
   plans::Picoseconds room_ready_ = 0; // from when on all memory that was given back has been written to the disk
   std::int64_t came_ = 0;             // bytes, to the host, since it was last looked at what to write ahead
