@@ -46,7 +46,8 @@ public:
   // the second one on with that code, what the first did is the plan along which elements come and go.
   virtual void begin_call(std::uint64_t code, std::span<Storage* const> leaves) = 0;
   // From here on everything belongs to that call, which is recorded or follows its plan, until another one is entered; null: to
-  // none. In a call begin_call() does nothing. Whoever goes on with a call may enter it again; that of the last time costs nothing.
+  // none. In a call begin_call() does nothing. Whoever goes on with a call may enter it again; that of the last time costs
+  // nothing.
   virtual void enter(const std::shared_ptr<Call>& call) = 0;
   // By what a call knows a block of this device; no other block will have it.
   virtual std::uint64_t number_of(Block& block) = 0;

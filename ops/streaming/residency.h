@@ -93,7 +93,8 @@ private:
   void queue_copy(StreamKind stream, StreamedBlock& block, std::string_view reason);
   // What unified memory moves for a launch.
   void move_pages(std::span<plans::Access> accesses, plans::Picoseconds duration);
-  // The blocks of the device are known by other names from here on: leaves by their places. Null: one that is no more. Their bytes.
+  // The blocks of the device are known by other names from here on: leaves by their places. Null: one that is no more. Their
+  // bytes.
   std::vector<std::uint64_t> name_leaves(std::span<StreamedBlock* const> leaves);
   plans::Memory memory() const;
   void look_ahead(); // along the plan that has begun, or none
