@@ -1,6 +1,5 @@
 // Blocks of 16 MiB from the host's memory to a file for elements that wait, and back, two of them asked for at a time: the part
 // `disk` of tools/bench/streaming. Arguments: the folder, how many blocks. Prints the seconds that writing took, and reading.
-#include "ops/meter.h"
 #include "ops/spill_file.h"
 
 #include <chrono>
