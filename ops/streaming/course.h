@@ -59,7 +59,7 @@ private:
   std::map<std::uint64_t, Known> known_; // by code
   Call* entered_ = nullptr;
   std::vector<plans::Access> split_; // a launch as the plan of such a call has it
-  Known asked_for_; // the plan that was entered last
+  Known asked_for_;                  // the plan that was entered last
   std::uint64_t code_ = 0;
   bool begun_ = false;
   std::optional<plans::Recorder> recorder_;

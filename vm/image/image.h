@@ -157,7 +157,7 @@ public:
   static void check_probes(std::uint64_t probes, std::uint64_t places);
   void expect(std::uint64_t objects); // before anything else
   void streamed(runs::StreamedState& state);
-  void read_objects();                // all that is referred to
+  void read_objects(); // all that is referred to
   std::uint64_t objects() const { return made_.size(); }
   void finish(); // fills in all slots and adds the references they hold
   void wake_storages() {
@@ -236,7 +236,7 @@ private:
   // Blocks of the device that streams have other numbers here, so recordings go on when all of them are known.
   std::unordered_map<std::uint64_t, std::uint64_t> renumbered_;
   std::vector<std::function<void()>> recordings_;
-  bool states_as_values_ = false;           // in registers of the machine's own code only
+  bool states_as_values_ = false; // in registers of the machine's own code only
   value::ChargedVector<const Frame*> frames_;
   value::ChargedVector<const value::Bundle*> bundles_;
   value::ChargedVector<RunList> stacks_;

@@ -309,7 +309,8 @@ CallRecorder::Parts read_recording(ImageReader& r) {
     duration = r.count(AccessPlan::kMostDuration);
     for (std::uint32_t n = r.size(1); n > 0; --n) {
       const std::uint64_t use = r.count();
-      parts.uses.push_back({static_cast<std::uint32_t>(std::min<std::uint64_t>(use >> 2, UINT32_MAX)), static_cast<ops::plans::Use>(use & 3)});
+      parts.uses.push_back(
+          {static_cast<std::uint32_t>(std::min<std::uint64_t>(use >> 2, UINT32_MAX)), static_cast<ops::plans::Use>(use & 3)});
     }
     parts.first_use.push_back(static_cast<std::uint32_t>(parts.uses.size()));
   }
