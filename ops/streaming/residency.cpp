@@ -314,6 +314,10 @@ void Residency::take_on_device(StreamedBlock& block) {
 
 bool Residency::make_room(std::int64_t bytes) {
   const std::int64_t budget = backing_.device_budget();
+  struct Wanted {
+    std::int64_t& bytes;
+    ~Wanted() { bytes = 0; }
+  } const wanted_now{wanted_ = bytes};
   for (;;) {
     const std::int64_t wanted = bytes - (budget - backing_.device_in_use());
     if (budget == 0 || wanted <= 0) return true;
@@ -346,6 +350,14 @@ std::int64_t Residency::could_leave() const {
   for (plans::Resident* one = residents_.first(); one != nullptr; one = one->behind)
     if (one->pins == 0) bytes += streamed(*one).bytes;
   return bytes;
+}
+
+std::int64_t Residency::must_leave() const {
+  if (wanted_ == 0) return 0;
+  std::int64_t absent = 0;
+  for (const Operand& operand : brought_)
+    if (operand.block->on_device == nullptr) absent += operand.block->bytes;
+  return std::max(absent, wanted_) - (backing_.device_budget() - backing_.device_in_use());
 }
 
 void Residency::refuse(const std::string& what, std::int64_t bytes) {

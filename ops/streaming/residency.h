@@ -107,6 +107,7 @@ private:
   void trace_moment(std::string_view what);
   [[noreturn]] void refuse_on_device(std::int64_t bytes);
   std::int64_t could_leave() const; // bytes on the device
+  std::int64_t must_leave() const override;
 
   Device& wrapped_;
   Backing& backing_;
@@ -119,6 +120,7 @@ private:
   std::unordered_map<std::uint64_t, StreamedBlock*> numbered_; // whose numbers were asked for
   std::vector<plans::Access> accesses_;                        // of the launch that begins
   std::span<const Operand> brought_;                           // of the launch whose operands are being brought
+  std::int64_t wanted_ = 0;                                    // bytes on the device, for which room is being made
   plans::Residents residents_;                                 // what has a copy on the device; it looks at the course's follower
   std::uint64_t next_number_ = 0;
   std::uintptr_t next_name_ = kFirstName;

@@ -134,7 +134,8 @@ void Tiers::refuse(std::int64_t bytes) {
   std::int64_t could_leave = 0;
   for (const StreamedBlock* const block : on_host_)
     if (block->device_is_current || (block->on_disk != nullptr && may_leave(*block))) could_leave += block->bytes;
-  const std::int64_t beside = in_use - could_leave + bytes; // what cannot leave, and what is wanted
+  // What cannot leave, and what comes there for this.
+  const std::int64_t beside = in_use - could_leave + std::max(bytes, above_.must_leave());
   Least least{.host = beside, .wants_disk = disk_ == nullptr};
   if (disk_ != nullptr && !disk_->refusal().empty() && !disk_->broken() && backing_.streaming().disk_bytes != 0)
     least.disk = taken_on_disk_ + SpillFile::taken_by(std::max<std::int64_t>(1, beside - budget));

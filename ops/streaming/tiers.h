@@ -43,6 +43,8 @@ public:
     virtual void leave_device(StreamedBlock& block) noexcept = 0;
     // The only copy is the one on the device now.
     virtual void lost_copy_below(StreamedBlock& block) noexcept = 0;
+    // Bytes that must still leave it for what is wanted there now.
+    virtual std::int64_t must_leave() const = 0;
   };
   Tiers(Ledger& ledger, Backing& backing, Counts& counts, Above& above);
   Tiers(const Tiers&) = delete;
