@@ -383,7 +383,8 @@ void Residency::refuse_on_device(std::int64_t bytes) {
 
 // --- elements from and for the host
 
-// What has no elements yet is made in the host's memory, so that it need not travel before a kernel uses it.
+// What has no elements yet is made in the host's memory, where it costs the device nothing before a kernel uses it; where there is
+// no room, on the device, if there is some that is free.
 void Residency::copy_in(StreamedBlock& to, std::int64_t offset, const void* from, std::int64_t bytes) {
   if (to.device_is_current) {
     wrapped_.copy_in(*to.on_device, offset, from, bytes);
@@ -391,11 +392,23 @@ void Residency::copy_in(StreamedBlock& to, std::int64_t offset, const void* from
     return;
   }
   tiers_.bring_to_host(to);
-  if (to.on_host == nullptr) tiers_.take_on_host(to);
+  if (to.on_host == nullptr && !tiers_.take_if_there_is_room(to)) {
+    if (!make_on_device(to)) tiers_.refuse(to.bytes);
+    return copy_in(to, offset, from, bytes);
+  }
   tiers_.host_writes(to);
   std::memcpy(static_cast<char*>(to.on_host->data) + offset, from, static_cast<std::size_t>(bytes));
   to.host_is_current = true;
   if (unified_ != nullptr) unified_->fill(to.name);
+}
+
+bool Residency::make_on_device(StreamedBlock& block) {
+  if (unified_ != nullptr) return false; // pages begin below
+  if (block.on_device == nullptr) block.on_device = backing_.take_on_device(block.bytes);
+  if (block.on_device == nullptr) return false;
+  block.device_is_current = true;
+  residents_.put(block, true);
+  return true;
 }
 
 void Residency::copy_out(StreamedBlock& from, std::int64_t offset, void* to, std::int64_t bytes) {

@@ -87,6 +87,7 @@ private:
   // `reason`: what a trace says of the copy.
   void bring_to_device(StreamedBlock& block, std::string_view reason);
   void take_on_device(StreamedBlock& block);
+  bool make_on_device(StreamedBlock& block); // false: there is no room
   // So that the host's copy is current.
   void write_back(StreamedBlock& block, std::string_view reason);
   void drop_on_device(StreamedBlock& block) noexcept;

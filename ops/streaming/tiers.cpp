@@ -102,10 +102,6 @@ void Tiers::has_left_device(StreamedBlock& block) noexcept {
   ++away_;
 }
 
-void Tiers::take_on_host(StreamedBlock& block) {
-  if (!take(block, {.bytes = block.bytes})) refuse(block.bytes);
-}
-
 bool Tiers::take(StreamedBlock& block, const Want& want) {
   Order one{&block};
   Block* there = nullptr;
