@@ -1,6 +1,7 @@
 // See course.h.
 #include "ops/streaming/course.h"
 
+#include <algorithm>
 #include <new>
 #include <string>
 #include <utility>
@@ -62,8 +63,25 @@ void Course::enter(Call* call, const plans::Memory& memory) {
   entered_ = call;
   if (call == nullptr || call->plan == nullptr || call->plan->size() == 0) return;
   const bool again = asked_for_.plan != nullptr && asked_for_.plan->digest() == call->plan->digest();
-  if (!again) asked_for_ = {call->plan, 0, nullptr, nullptr, kMostRecordings};
+  if (!again) ask_for(call->plan);
   follow(asked_for_, again ? plans::Ending::again : plans::Ending::once, memory);
+}
+
+void Course::ask_for(const std::shared_ptr<const plans::AccessPlan>& plan) {
+  if (asked_for_.plan != nullptr) {
+    if (before_.size() == kRemembered) before_.erase(before_.begin());
+    before_.emplace_back(asked_for_.plan->digest(), Known{nullptr, 0, asked_for_.again, asked_for_.once});
+  }
+  asked_for_ = {plan, 0, nullptr, nullptr};
+  const auto known = std::ranges::find(before_, plan->digest(), &std::pair<std::uint64_t, Known>::first);
+  if (known == before_.end()) return;
+  // Somebody may have made another plan of the same digest.
+  const auto fits = [&](const auto& foresight) {
+    return foresight != nullptr && (foresight->copied_out.empty() || foresight->copied_out.size() == plan->parts().uses.size());
+  };
+  if (fits(known->second.again)) asked_for_.again = known->second.again;
+  if (fits(known->second.once)) asked_for_.once = known->second.once;
+  before_.erase(known);
 }
 
 // Plans of calls that the program asked for have a block that is overwritten as two.
