@@ -164,6 +164,13 @@ std::optional<AccessPlan> AccessPlan::made_of(Parts parts, std::string& fault) {
   return AccessPlan(std::move(parts));
 }
 
+std::size_t AccessPlan::bytes_of_memory() const {
+  constexpr std::size_t kLaunch = 2 * sizeof(Picoseconds) + 2 * sizeof(std::uint32_t);
+  constexpr std::size_t kUse = sizeof(PlannedUse) + sizeof(std::uint32_t) + sizeof(Use);
+  constexpr std::size_t kBlock = sizeof(PlannedBlock) + 2 * sizeof(std::uint32_t) + sizeof(std::size_t);
+  return size() * kLaunch + parts_.uses.size() * kUse + parts_.changes.size() * sizeof(Change) + blocks().size() * kBlock;
+}
+
 std::optional<std::uint32_t> AccessPlan::find(Name name) const {
   const auto name_of = [this](std::uint32_t block) { return parts_.blocks[block].name; };
   const auto at = std::ranges::lower_bound(by_name_, name, {}, name_of);

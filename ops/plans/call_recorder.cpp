@@ -2,6 +2,7 @@
 #include "ops/plans/call_recorder.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace cairn::ops::plans {
@@ -15,14 +16,39 @@ std::uint32_t CallRecorder::add(Name name, std::uint64_t bytes, bool made) {
   return block;
 }
 
-void CallRecorder::made(Name name, std::uint64_t bytes) { add(name, bytes, true); }
+void CallRecorder::give_up(Parts::Lost why) noexcept {
+  parts_.blocks.clear();
+  parts_.durations.clear();
+  parts_.first_use.resize(1);
+  parts_.uses.clear();
+  latest_.clear();
+  before_.clear();
+  parts_.lost = why;
+}
+
+void CallRecorder::made(Name name, std::uint64_t bytes) {
+  if (parts_.lost != Parts::Lost::nothing) return;
+  try {
+    add(name, bytes, true);
+  } catch (const std::bad_alloc&) {
+    give_up(Parts::Lost::no_memory);
+  }
+}
 
 void CallRecorder::launch(Picoseconds duration, std::span<const Access> accesses) {
+  if (parts_.lost != Parts::Lost::nothing) return;
+  try {
+    note(duration, accesses);
+  } catch (const std::bad_alloc&) {
+    give_up(Parts::Lost::no_memory);
+  }
+}
+
+void CallRecorder::note(Picoseconds duration, std::span<const Access> accesses) {
   const std::size_t most = 2 * accesses.size();
   if (parts_.durations.size() == AccessPlan::kMostLaunches || parts_.uses.size() + most > AccessPlan::kMostUses ||
       parts_.blocks.size() + most > AccessPlan::kMostUses)
-    parts_.too_long = true;
-  if (parts_.too_long) return;
+    return give_up(Parts::Lost::too_long);
   for (const Access& access : accesses) {
     const auto known = latest_.find(access.name);
     const std::uint32_t block = known != latest_.end() ? known->second : add(access.name, access.bytes, false);
@@ -35,6 +61,7 @@ void CallRecorder::launch(Picoseconds duration, std::span<const Access> accesses
 }
 
 void CallRecorder::take_back(const Mark& mark) {
+  if (parts_.lost != Parts::Lost::nothing) return;
   while (parts_.blocks.size() > mark.blocks) {
     const auto block = static_cast<std::uint32_t>(parts_.blocks.size() - 1);
     const std::uint32_t before = before_.back();
@@ -48,15 +75,16 @@ void CallRecorder::take_back(const Mark& mark) {
     parts_.blocks.pop_back();
     before_.pop_back();
   }
-  if (parts_.durations.size() == mark.launches) return;
+  if (parts_.durations.size() <= mark.launches) return;
   parts_.durations.resize(mark.launches);
   parts_.first_use.resize(mark.launches + 1);
   parts_.uses.resize(parts_.first_use.back());
 }
 
 std::optional<AccessPlan> CallRecorder::finish(std::span<const Name> kept, std::string& fault) const {
-  if (parts_.too_long) {
-    fault = "it is longer than a plan can be, or there was no memory to note it";
+  if (parts_.lost == Parts::Lost::no_memory) throw std::bad_alloc();
+  if (parts_.lost == Parts::Lost::too_long) {
+    fault = "it is longer than a plan can be";
     return std::nullopt;
   }
   constexpr std::uint32_t kNone = UINT32_MAX;

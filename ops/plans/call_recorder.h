@@ -33,7 +33,8 @@ public:
     std::vector<Picoseconds> durations;
     std::vector<std::uint32_t> first_use = {0};
     std::vector<PlannedUse> uses;
-    bool too_long = false; // or memory was short: there will be no plan
+    enum class Lost : std::uint8_t { nothing, too_long, no_memory };
+    Lost lost = Lost::nothing; // why there will be no plan; then the rest is empty
     bool operator==(const Parts&) const = default;
   };
 
@@ -45,10 +46,11 @@ public:
   // One launch, with each block once.
   void launch(Picoseconds duration, std::span<const Access> accesses);
   void made(Name name, std::uint64_t bytes);
-  // Something could not be noted.
-  void give_up() { parts_.too_long = true; }
+  // Something could not be noted, so nothing is from here on.
+  void give_up(Parts::Lost why) noexcept;
   void dropped(Name name) { latest_.erase(name); }
   // The plan; `kept`: names of blocks that the value of the call has. None with a reason if it is more than a plan can hold.
+  // std::bad_alloc where memory was short for what had to be noted.
   std::optional<AccessPlan> finish(std::span<const Name> kept, std::string& fault) const;
 
   // How far it has come; what was recorded since can be taken back, for work that has not happened.
@@ -62,6 +64,7 @@ public:
   std::size_t bytes() const; // of memory
 
 private:
+  void note(Picoseconds duration, std::span<const Access> accesses);
   std::uint32_t add(Name name, std::uint64_t bytes, bool made);
   Parts parts_;
   std::unordered_map<Name, std::uint32_t> latest_; // of the blocks that are there

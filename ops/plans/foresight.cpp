@@ -10,10 +10,11 @@
 namespace cairn::ops::plans {
 namespace {
 
-// How often what costs two copies is tried to be kept how long, and how many launches are gone through in all.
+// How often what costs two copies is tried to be kept how long, and how many launches and uses are gone through in all.
 constexpr std::uint64_t kTwice[] = {2, 16, 4, 1 << 16};
 constexpr int kTimes = 3;
-constexpr std::size_t kMostLaunches = std::size_t{1} << 19;
+constexpr std::size_t kMost = std::size_t{1} << 21;
+std::size_t length(const AccessPlan& plan) { return plan.size() + plan.parts().uses.size(); }
 
 // The plan twice, one behind the other; what is made is another block each time.
 constexpr Name kSecond = Name{1} << 62;
@@ -85,10 +86,10 @@ struct Tried {
 
 Foresight foresee(const AccessPlan& plan, const Memory& memory, Ending ending) {
   const bool is_again = ending == Ending::again;
-  if (plan.size() == 0 || plan.size() > kMostLaunches / 4) return {};
+  if (plan.size() == 0 || length(plan) > kMost / 4) return {};
   const AccessPlan run = is_again ? doubled(plan) : plan;
   if (run.size() == 0 || fits(run, memory)) return {};
-  std::size_t left = kMostLaunches / run.size();
+  std::size_t left = kMost / length(run);
   std::vector<Tried> tried;
   for (const std::uint64_t twice : kTwice) {
     Foresight known{std::vector<bool>(plan.parts().uses.size()), twice};

@@ -134,4 +134,11 @@ std::optional<AccessPlan> from_bytes(std::span<const std::byte> bytes, std::stri
   }
 }
 
+bool reseal_plan(std::span<std::byte> bytes) {
+  if (bytes.size() < kChecksummedFrom) return false;
+  const std::uint64_t right = checksum(bytes.subspan(kChecksummedFrom));
+  std::memcpy(&bytes[kChecksumAt], &right, sizeof right);
+  return true;
+}
+
 } // namespace cairn::ops::plans

@@ -15,5 +15,7 @@ namespace cairn::ops::plans {
 std::vector<std::byte> to_bytes(const AccessPlan& plan);
 // None, with a reason, for what is no plan.
 std::optional<AccessPlan> from_bytes(std::span<const std::byte> bytes, std::string& fault);
+// Makes the checksum right after bytes were changed: for tests and fuzzers. False: they are too few to have one.
+bool reseal_plan(std::span<std::byte> bytes);
 
 } // namespace cairn::ops::plans

@@ -153,7 +153,7 @@ private:
   void fetch_ahead() {
     while (const auto fetch = prefetcher_.next(room_.bytes(), now_)) {
       const auto block = run_.find(fetch->name);
-      if (!block || !below_[*block].current) return; // the plan is of another run
+      if (!block || !below_[*block].current || bytes(*block) != fetch->bytes) return; // the plan is of another run
       for (Resident* const victim : fetch->evicted) evict(*victim);
       bring(*block, true, 0);
       ++result_.ahead;

@@ -1,6 +1,7 @@
 // See course.h.
 #include "ops/streaming/course.h"
 
+#include <algorithm>
 #include <new>
 #include <string>
 #include <utility>
@@ -8,19 +9,28 @@
 namespace cairn::ops::streaming {
 
 void Course::finish(std::uint64_t next) {
-  if (recorder_) {
-    std::string fault;
-    if (auto plan = recorder_->finish(fault); plan && plan->size() != 0)
-      known_.insert_or_assign(code_, Known{std::make_shared<plans::AccessPlan>(std::move(*plan)), next, nullptr, nullptr});
-    recorder_.reset();
-  }
+  const bool kept_to = follower_ != nullptr && follower_->divergences() == 0;
   if (follower_ != nullptr) {
     const auto known = known_.find(code_);
-    if (follower_->strayed() > follower_->followed() / kMostStrayed)
-      known_.erase(code_);
-    else if (known != known_.end())
+    if (known != known_.end()) {
       known->second.next = next;
+      if (kept_to)
+        known->second.recordings = kMostRecordings;
+      else if (!recorder_ && follower_->strayed() > follower_->followed() / kMostStrayed)
+        known_.erase(known);
+    }
     follower_.reset();
+  }
+  if (recorder_) {
+    std::string fault;
+    auto plan = kept_to ? std::nullopt : recorder_->finish(fault);
+    if (plan && plan->size() != 0) {
+      const auto known = known_.find(code_);
+      const int recordings = known != known_.end() ? known->second.recordings + 1 : 1;
+      known_.insert_or_assign(code_,
+                              Known{std::make_shared<plans::AccessPlan>(std::move(*plan)), next, nullptr, nullptr, recordings});
+    }
+    recorder_.reset();
   }
 }
 
@@ -32,7 +42,7 @@ void Course::begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_l
   if (known != known_.end() && known->second.plan->why_not(code, bytes_of_leaves).empty()) {
     // Where the same call came behind it, as a training's steps do, it will come again.
     follow(known->second, known->second.next == code ? plans::Ending::again : plans::Ending::once, memory);
-    return;
+    if (known->second.recordings == kMostRecordings) return;
   }
   recorder_.emplace(code);
   recorded_ = 0;
@@ -53,8 +63,25 @@ void Course::enter(Call* call, const plans::Memory& memory) {
   entered_ = call;
   if (call == nullptr || call->plan == nullptr || call->plan->size() == 0) return;
   const bool again = asked_for_.plan != nullptr && asked_for_.plan->digest() == call->plan->digest();
-  if (!again) asked_for_ = {call->plan, 0, nullptr, nullptr};
+  if (!again) ask_for(call->plan);
   follow(asked_for_, again ? plans::Ending::again : plans::Ending::once, memory);
+}
+
+void Course::ask_for(const std::shared_ptr<const plans::AccessPlan>& plan) {
+  if (asked_for_.plan != nullptr) {
+    if (before_.size() == kRemembered) before_.erase(before_.begin());
+    before_.emplace_back(asked_for_.plan->digest(), Known{nullptr, 0, asked_for_.again, asked_for_.once});
+  }
+  asked_for_ = {plan, 0, nullptr, nullptr};
+  const auto known = std::ranges::find(before_, plan->digest(), &std::pair<std::uint64_t, Known>::first);
+  if (known == before_.end()) return;
+  // Somebody may have made another plan of the same digest.
+  const auto fits = [&](const auto& foresight) {
+    return foresight != nullptr && (foresight->copied_out.empty() || foresight->copied_out.size() == plan->parts().uses.size());
+  };
+  if (fits(known->second.again)) asked_for_.again = known->second.again;
+  if (fits(known->second.once)) asked_for_.once = known->second.once;
+  before_.erase(known);
 }
 
 // Plans of calls that the program asked for have a block that is overwritten as two.
@@ -85,7 +112,6 @@ bool Course::launch(plans::Picoseconds duration, std::span<plans::Access> access
       recorder_->launch(duration, accesses);
     else
       recorder_.reset();
-    return false;
   }
   if (follower_ == nullptr) return false;
   using Step = plans::Follower::Step;

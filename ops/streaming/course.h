@@ -43,14 +43,20 @@ private:
   // One launch in so many may be another than the plan foretells before the call is recorded anew.
   static constexpr std::uint64_t kMostStrayed = 16;
 
+  // The first call of a training may be another than those behind it, whose gradients are planned by what it was seen to take. So
+  // what follows a plan is recorded as well until a plan was kept to from end to end, or this often.
+  static constexpr int kMostRecordings = 4;
+
   struct Known {
     std::shared_ptr<const plans::AccessPlan> plan;
     std::uint64_t next = 0; // the call that came behind it
     // What the plan comes to if it is followed by itself, or by something else; made when it is wanted.
     std::shared_ptr<const plans::Foresight> again, once;
+    int recordings = 0;
   };
   void finish(std::uint64_t next);
   void follow(Known& known, plans::Ending ending, const plans::Memory& memory);
+  void ask_for(const std::shared_ptr<const plans::AccessPlan>& plan);
   // Where what happens in a call that the program asked for is noted, or null.
   plans::CallRecorder* asked_for() const { return entered_ != nullptr && entered_->recorder ? &*entered_->recorder : nullptr; }
   plans::Follower::Step follow(std::span<const plans::Access> accesses);
@@ -59,7 +65,10 @@ private:
   std::map<std::uint64_t, Known> known_; // by code
   Call* entered_ = nullptr;
   std::vector<plans::Access> split_; // a launch as the plan of such a call has it
-  Known asked_for_;                  // the plan that was entered last
+  // The plan that was entered last, and what those before it come to: calls within each other are entered in turn.
+  static constexpr std::size_t kRemembered = 8;
+  Known asked_for_;
+  std::vector<std::pair<std::uint64_t, Known>> before_; // without their plans, by digest, the latest at the end
   std::uint64_t code_ = 0;
   bool begun_ = false;
   std::optional<plans::Recorder> recorder_;

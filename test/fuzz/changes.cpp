@@ -2,6 +2,7 @@
 // right.
 #include "test/fuzz/changes.h"
 
+#include "ops/plans/plan_bytes.h"
 #include "test/fuzz/trials.h"
 #include "vm/bytecode/bytes.h"
 #include "vm/image/header.h"
@@ -59,9 +60,17 @@ std::uint64_t boundary(Random& random) {
 
 } // namespace
 
+void reseal(Bytes& file, FileKind kind) {
+  std::string error;
+  if (kind == FileKind::plan)
+    cairn::ops::plans::reseal_plan(file);
+  else
+    cairn::image::reseal_file(file, error);
+}
+
 // --- parts
 
-Parts::Parts(std::span<const std::byte> file) {
+Parts::Parts(std::span<const std::byte> file, FileKind kind) : kind_(kind) {
   std::size_t module = 0, module_end = file.size();
   is_capsule_ = file.size() >= cairn::image::kChecksummedFrom && u64_at(file, 0) == cairn::image::kImageMagic;
   auto part = [&](std::size_t begin, std::size_t end) {
@@ -81,7 +90,7 @@ Parts::Parts(std::span<const std::byte> file) {
       module = module_end = file.size();
     }
   }
-  has_module_ = module_end - module >= kHeaderBytes;
+  has_module_ = kind != FileKind::plan && module_end - module >= kHeaderBytes;
   std::array<std::size_t, kSections + 1> ends{};
   for (std::size_t i = 0; i < kSections && has_module_; ++i) {
     const std::uint64_t offset = u64_at(file, module + kTableAt + 16 * i), size = u64_at(file, module + kTableAt + 16 * i + 8);
@@ -118,8 +127,7 @@ Bytes Parts::joined() const {
     file.insert(file.end(), module.begin(), module.end());
     file.insert(file.end(), parts.back().begin(), parts.back().end());
   }
-  std::string error;
-  cairn::image::reseal_file(file, error);
+  reseal(file, kind_);
   return file;
 }
 
@@ -144,7 +152,7 @@ std::vector<bc::Field> fields_of(std::span<const std::byte> file, FileKind kind)
   return std::move(log.fields);
 }
 
-Original::Original(Bytes file, FileKind kind) : file_(std::move(file)), parts_(file_) {
+Original::Original(Bytes file, FileKind kind) : file_(std::move(file)), parts_(file_, kind) {
   for (const bc::Field& f : fields_of(file_, kind)) {
     PlacedField p{0, 0, f.size, f.form, f.reader};
     if (!parts_.find(static_cast<std::size_t>(f.at - file_.data()), p.part, p.offset)) continue;

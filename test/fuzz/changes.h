@@ -19,12 +19,15 @@ using Random = std::mt19937_64;
 // A number in [0, n), or 0.
 inline std::size_t below(Random& random, std::size_t n) { return n == 0 ? 0 : random() % n; }
 
-enum class FileKind : std::uint8_t { module, capsule };
+enum class FileKind : std::uint8_t { module, capsule, plan };
+
+// Its checksum, if it is long enough to have one.
+void reseal(Bytes& file, FileKind kind);
 
 // A file in parts that may change their lengths each by itself: the sections of its module, what stands around them.
 class Parts {
 public:
-  explicit Parts(std::span<const std::byte> file);
+  Parts(std::span<const std::byte> file, FileKind kind);
   Bytes joined() const; // lengths and checksums are right
   // The part with this byte of the file, and where in it; false for what is made anew by `joined`.
   bool find(std::size_t at, std::size_t& part, std::size_t& offset) const;
@@ -34,6 +37,7 @@ public:
 private:
   static constexpr std::size_t kSections = 7, kTableAt = 72, kHeaderBytes = kTableAt + 16 * kSections;
   std::vector<std::size_t> begins_; // of the parts, in the file
+  FileKind kind_;
   bool is_capsule_ = false, has_module_ = false;
 };
 

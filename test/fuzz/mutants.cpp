@@ -1,10 +1,10 @@
-// Changes files of one kind by the million, for the loader of modules or capsules or for the readers that programs have, or makes
-// random calls of the C API, in the ordinary build, as users have it: no sanitizers, the memory of the system, compiled as what
-// is installed. Workers are forked; one that dies, hangs, or takes more memory or time than it may is told with the mutant that
-// did it, which is made again from seed and number alone.
+// Changes files of one kind by the million, for the loader of modules, capsules or streaming plans or for the readers that
+// programs have, or makes random calls of the C API, in the ordinary build, as users have it: no sanitizers, the memory of the
+// system, compiled as what is installed. Workers are forked; one that dies, hangs, or takes more memory or time than it may is
+// told with the mutant that did it, which is made again from seed and number alone.
 //
-//   mutants module|capsule|readers|calls [--count=N] [--seed=S] [--first=I] [--jobs=J] [--keep=FOLDER]
-//   mutants module|capsule|readers|calls --seed=S --only=I     that mutant in this process, for a debugger
+//   mutants module|capsule|plan|readers|calls [--count=N] [--seed=S] [--first=I] [--jobs=J] [--keep=FOLDER]
+//   mutants module|capsule|plan|readers|calls --seed=S --only=I     that mutant in this process, for a debugger
 #include "test/fuzz/readers.h"
 #include "test/fuzz/trials.h"
 
@@ -38,13 +38,15 @@ constexpr double kMostSeconds = 2;  // of CPU for one mutant: what one step may 
 constexpr double kHangSeconds = 60; // of the clock
 constexpr unsigned kMostFaults = 20;
 
-enum class Subject : std::uint8_t { module, capsule, readers, calls };
-constexpr std::string_view kSubjects[] = {"module", "capsule", "readers", "calls"};
+enum class Subject : std::uint8_t { module, capsule, plan, readers, calls };
+constexpr std::string_view kSubjects[] = {"module", "capsule", "plan", "readers", "calls"};
 
 struct Options {
   Subject subject = Subject::module;
   std::string_view name() const { return kSubjects[static_cast<std::size_t>(subject)]; }
-  FileKind kind() const { return subject == Subject::capsule ? FileKind::capsule : FileKind::module; }
+  FileKind kind() const {
+    return subject == Subject::capsule ? FileKind::capsule : subject == Subject::plan ? FileKind::plan : FileKind::module;
+  }
   std::uint64_t count = 10'000, seed = 1, first = 0, only = UINT64_MAX;
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
   std::string keep = ".";
@@ -218,9 +220,9 @@ private:
 };
 
 int usage() {
-  std::fputs(
-      "usage: mutants module|capsule|readers|calls [--count=N] [--seed=S] [--first=I] [--jobs=J] [--keep=FOLDER] [--only=I]\n",
-      stderr);
+  std::fputs("usage: mutants module|capsule|plan|readers|calls [--count=N] [--seed=S] [--first=I] [--jobs=J] [--keep=FOLDER] "
+             "[--only=I]\n",
+             stderr);
   return 2;
 }
 

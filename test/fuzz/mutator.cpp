@@ -2,7 +2,6 @@
 #include "test/fuzz/mutator.h"
 
 #include "vm/bytecode/bytes.h"
-#include "vm/image/reseal.h"
 
 #include <algorithm>
 
@@ -14,8 +13,7 @@ Bytes resealed(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t kLengthAt = 16;
   Bytes bytes = bytes_of(data, size);
   if (kMutatedKind == FileKind::module && size >= kLengthAt + 8) cairn::bytecode::set_u64(bytes, kLengthAt, size);
-  std::string error;
-  cairn::image::reseal_file(bytes, error);
+  reseal(bytes, kMutatedKind);
   return bytes;
 }
 

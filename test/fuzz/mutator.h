@@ -1,5 +1,5 @@
-// How libFuzzer changes modules and capsules: half of the time as it likes, else where their reader finds fields (changes.h). Now
-// and then it begins again with a seed.
+// How libFuzzer changes modules, capsules and plans: half of the time as it likes, else where their reader finds fields
+// (changes.h). Now and then it begins again with a seed.
 #pragma once
 
 #include "test/fuzz/trials.h"

@@ -19,6 +19,7 @@ TARGETS = {  # largest input
     "file_formats": 4096,
     "module_loader": 16384,
     "capsule_loader": 16384,
+    "plan_loader": 4096,
     "vm_random": 384,
     "api_calls": 512,
     "folder_names": 1024,

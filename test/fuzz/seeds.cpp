@@ -70,6 +70,7 @@ void load(Engine& machine, const Bytes& file) {
 } // namespace
 
 std::vector<Bytes> seeds(FileKind kind) {
+  if (kind == FileKind::plan) return plan_seeds();
   std::vector<Bytes> list;
   for (const std::string& text : programs()) {
     Bytes module = compiled(text);

@@ -1,6 +1,7 @@
 // See trials.h.
 #include "test/fuzz/trials.h"
 
+#include "ops/plans/plan_bytes.h"
 #include "vm/bytecode/bytes.h"
 #include "vm/bytecode/file.h"
 #include "vm/image/reseal.h"
@@ -122,6 +123,10 @@ Verdict try_capsule(const Bytes& file) {
 
 void try_reading(std::span<const std::byte> file, FileKind kind) {
   std::string error;
+  if (kind == FileKind::plan) {
+    cairn::ops::plans::from_bytes(file, error);
+    return;
+  }
   if (kind == FileKind::module) {
     cairn::bytecode::Module module;
     cairn::bytecode::read_module(file, module, error);

@@ -8,7 +8,7 @@ from measuring import HERE, Failure, run, show
 
 MIB, GIB = 1 << 20, 1 << 30
 # Blocks, and the device's memory.
-NETWORKS = {"gpt": (16, 5 * MIB), "resnet": (16, 1 * MIB + MIB // 10 * 9)}
+NETWORKS = {"gpt": (32, 10 * MIB), "resnet": (64, 4 * MIB)}
 BANDWIDTHS = (256, 128, 64, 32, 16, 8)
 
 

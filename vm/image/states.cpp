@@ -273,7 +273,7 @@ namespace {
 void write_recording(ImageWriter& w, const CallRecorder::Parts& parts) {
   w.number(parts.program >> 32);
   w.number(parts.program & UINT32_MAX);
-  w.flag(parts.too_long);
+  w.number(static_cast<std::uint64_t>(parts.lost));
   w.number(parts.blocks.size());
   for (const CallRecorder::Parts::Block& block : parts.blocks) {
     w.number(block.bytes);
@@ -295,7 +295,8 @@ CallRecorder::Parts read_recording(ImageReader& r) {
   CallRecorder::Parts parts;
   parts.program = r.count() << 32;
   parts.program |= r.count();
-  parts.too_long = r.flag();
+  using Lost = CallRecorder::Parts::Lost;
+  parts.lost = static_cast<Lost>(r.count(static_cast<std::uint64_t>(Lost::no_memory)));
   parts.blocks.resize(r.size(5));
   for (CallRecorder::Parts::Block& block : parts.blocks) {
     block.bytes = r.count(AccessPlan::kMostBytes);

@@ -30,7 +30,7 @@ void Engine::enter_streamed_call() noexcept {
   try {
     tensor_world->streaming()->enter(call);
   } catch (...) { // no memory: what is recorded from here on may say something else of the leaves
-    if (call != nullptr && call->recorder) call->recorder->give_up();
+    if (call != nullptr && call->recorder) call->recorder->give_up(ops::plans::CallRecorder::Parts::Lost::no_memory);
   }
 }
 

@@ -48,24 +48,37 @@ struct Leaves {
   std::vector<std::uint64_t> numbers, bytes;
 };
 
+// Their places by their numbers.
+using Places = value::ChargedMap<std::uint64_t, std::uint64_t>;
+Places places_of(Engine& engine, const std::vector<std::uint64_t>& numbers) {
+  Places places{Places::allocator_type(engine.heap())};
+  for (const std::uint64_t number : numbers) places.emplace(number, places.size());
+  return places;
+}
+
 // The tensors in x that stream, in the order in which they stand there, each storage once.
 Leaves leaves_of(Engine& engine, Value x) {
   Leaves leaves;
   ops::streaming::StreamingDevice* const device = engine.tensors().streaming();
   if (device == nullptr) return leaves;
+  value::ChargedSet<std::uint64_t> met{value::ChargedAllocator<std::uint64_t>(engine.heap())};
   contains(engine.heap(), x, [&](Value leaf) {
     const Value primal = engine.primal(leaf);
     if (!value::is_tensor(primal)) return false;
     ops::Storage* const storage = value::tensor_of(primal).storage.get();
     if (storage == nullptr || storage->device != device) return false;
     const std::uint64_t number = device->number_of(storage->block());
-    if (std::ranges::find(leaves.numbers, number) != leaves.numbers.end()) return false;
+    if (!met.insert(number).second) return false;
     leaves.numbers.push_back(number);
     leaves.bytes.push_back(static_cast<std::uint64_t>(storage->bytes));
     return false;
   });
   return leaves;
 }
+
+// What a plan takes for each of its bytes while it is read and foreseen, at most: what nobody meant to be a plan may be one.
+constexpr std::int64_t kMemoryOfByte = 32;
+constexpr std::uint64_t kWorkOfByte = 8; // and what it counts as
 
 // The bytes of a plan that the program holds.
 AccessPlan plan_in(Engine& engine, Value plan) {
@@ -77,9 +90,10 @@ AccessPlan plan_in(Engine& engine, Value plan) {
   ops::Tensor t = machine::tensors::elements_of(engine, bytes);
   if (!t.contiguous()) t = engine.tensors().runtime.apply(ops::OperatorId::contiguous, {t});
   const auto size = static_cast<std::size_t>(t.elements());
-  engine.meter().spend(size);
+  engine.meter().spend(kWorkOfByte * size);
   value::ChargedVector<std::byte> read(size, engine.heap());
   if (size != 0) t.device()->copy_out(t.storage->block(), t.offset, read.data(), t.elements());
+  const value::Charged room(engine.heap(), engine.heap().scratch, kMemoryOfByte * static_cast<std::int64_t>(size));
   std::string fault;
   std::optional<AccessPlan> out = ops::plans::from_bytes(read, fault);
   if (!out) throw ProgramError(fmt::format("{}: {}", kCallWith, fault));
@@ -99,8 +113,10 @@ machine::OwnedState StreamedState::clone(Engine& engine) const {
 // In pieces, so that it is seldom done.
 void StreamedState::account() {
   constexpr std::int64_t kPiece = std::int64_t{1} << 14;
-  if (streamed == nullptr || !streamed->recorder) return;
-  const auto bytes = static_cast<std::int64_t>(streamed->recorder->bytes());
+  if (streamed == nullptr) return;
+  const auto bytes = static_cast<std::int64_t>(streamed->recorder          ? streamed->recorder->bytes()
+                                               : streamed->plan != nullptr ? streamed->plan->bytes_of_memory()
+                                                                           : 0);
   if (bytes > charged.bytes()) charged.set((bytes / kPiece + 1) * kPiece);
 }
 
@@ -111,19 +127,22 @@ void StreamedState::resumed(Engine& engine) {
 }
 
 Value StreamedState::result(Engine& engine, Value value) {
+  Owned owned(engine.heap(), value);
   engine.enter_streamed_call();
-  if (!given_up && (streamed == nullptr || !streamed->recorder)) return value;
+  if (!given_up && (streamed == nullptr || !streamed->recorder)) return owned.take();
   std::vector<ops::plans::Name> kept;
-  if (!given_up)
+  if (!given_up) {
+    const Places places = places_of(engine, streamed->leaves);
     for (const std::uint64_t number : leaves_of(engine, value).numbers) {
-      const auto leaf = std::ranges::find(streamed->leaves, number);
-      kept.push_back(leaf != streamed->leaves.end()
-                         ? ops::plans::leaf_name(static_cast<std::uint64_t>(leaf - streamed->leaves.begin()))
-                         : ops::plans::born_name(number));
+      const auto leaf = places.find(number);
+      kept.push_back(leaf != places.end() ? ops::plans::leaf_name(leaf->second) : ops::plans::born_name(number));
     }
-  engine.heap().release(value);
+  }
+  engine.heap().release(owned.take());
   if (given_up)
     throw ProgramError(fmt::format("{}: it was interrupted, and went on within a gradient, where no plan can be made", kGet));
+  // The plan, and then its bytes, are made beside what was recorded.
+  const value::Charged room(engine.heap(), engine.heap().scratch, 2 * static_cast<std::int64_t>(streamed->recorder->bytes()));
   std::string fault;
   const std::optional<AccessPlan> plan = streamed->recorder->finish(kept, fault);
   if (!plan) throw ProgramError(fmt::format("{}: no plan can be made of this call: {}", kGet, fault));
@@ -168,6 +187,7 @@ void start_streamed(Engine& engine, bool records, Value plan, Value f, Value x) 
     }
     want_its_own(known.why_not(program, leaves.bytes));
     call.plan = std::make_shared<const AccessPlan>(std::move(known));
+    made->account();
   }
   call.leaves = std::move(leaves.numbers);
   value::Held<machine::NativeObject> state(heap, engine.make_state(std::move(made)));
