@@ -213,6 +213,36 @@ TEST_CASE("where neither host nor disk has room, nothing is lost") {
   CHECK(read(*pair.stream, c) == mixed({second}, 2));
 }
 
+TEST_CASE("what the host makes begins on the device where the host is full, as long as there is room") {
+  EmulatedOptions options = with_room_for(20);
+  options.host_bytes = 80;
+  Pair pair(options);
+  const Part a = make(*pair.stream, 10), b = make(*pair.stream, 10), c = make(*pair.stream, 10), d = make(*pair.stream, 10);
+  write(*pair.stream, a, counting(10));
+  write(*pair.stream, b, counting(10, 1));
+  CHECK(pair.device->backing()->device_in_use() == 80);
+  write(*pair.stream, b, counting(10, 2)); // where it is
+  write(*pair.stream, c, counting(10, 3));
+  CHECK(error_of([&] { write(*pair.stream, d, counting(10, 4)); }).find("host=1KiB at least; or disk=FOLDER") !=
+        std::string::npos);
+  launch_here(pair, {b}, c, 1);
+  CHECK(read(*pair.stream, a) == counting(10));
+  CHECK(read(*pair.stream, b) == counting(10, 2));
+  CHECK(read(*pair.stream, c) == mixed({counting(10, 2)}, 1));
+}
+
+TEST_CASE("a device's own tensor that has no room is told what cannot leave for it") {
+  EmulatedOptions options = with_room_for(1000);
+  Pair pair(options);
+  const Part streams = make(*pair.stream, 400), here = make(*pair.device, 500);
+  write(*pair.stream, streams, counting(400));
+  launch_here(pair, {streams}, streams, 1);
+  CHECK(error_of([&] { make(*pair.device, 600); }) == "emulated: 4800 bytes wanted, but 7200 of its 8000 bytes are in use\n"
+                                                      "  the device's memory (memory=): 7200 of 8000 bytes in use\n"
+                                                                                                    "  of --device, what would have been enough for this operation: "
+                                                      "memory=9KiB at least; or host=SIZE, so that tensors stream");
+}
+
 TEST_CASE("a full host without a disk gives up what the device has as well, and nothing else") {
   EmulatedOptions options = with_room_for(30);
   options.host_bytes = 80;
