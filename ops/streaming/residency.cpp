@@ -383,8 +383,8 @@ void Residency::refuse_on_device(std::int64_t bytes) {
 
 // --- elements from and for the host
 
-// What has no elements yet is made in the host's memory, where it costs the device nothing before a kernel uses it; where there is
-// no room, on the device, if there is some that is free.
+// What has no elements yet is made in the host's memory, where it costs the device nothing before a kernel uses it; where there
+// is no room, on the device, if there is some that is free.
 void Residency::copy_in(StreamedBlock& to, std::int64_t offset, const void* from, std::int64_t bytes) {
   if (to.device_is_current) {
     wrapped_.copy_in(*to.on_device, offset, from, bytes);

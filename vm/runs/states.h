@@ -74,7 +74,7 @@ struct ReverseState final : SweepState {
   std::uint64_t cost = 0, largest = 0, largest_swept = 0;
   bool counts_work() const override { return work == nullptr; }
   void worked(std::uint64_t ticks, std::uint64_t bytes) override;
-  void account() { own.set(work == nullptr ? static_cast<std::int64_t>(sizeof(ReverseState)) : 0); }
+  void account() override { own.set(work == nullptr ? static_cast<std::int64_t>(sizeof(ReverseState)) : 0); }
   EffectLog* effects() override { return work != nullptr ? &log : nullptr; }
   machine::OwnedState clone(Engine& engine) const override;
   void finished(Engine& engine, Value value, std::uint64_t steps) override;
