@@ -110,9 +110,8 @@ Verdict try_module(const Bytes& file) {
 Verdict try_capsule(const Bytes& file) {
   std::string error;
   // Every other one goes on where tensors stream.
-  const cairn::machine::Options options = !file.empty() && (file.back() & std::byte{1}) != std::byte{0}
-                                              ? streaming(with_hosts(nullptr))
-                                              : with_hosts(nullptr);
+  const cairn::machine::Options options =
+      !file.empty() && (file.back() & std::byte{1}) != std::byte{0} ? streaming(with_hosts(nullptr)) : with_hosts(nullptr);
   Engine machine(options, cairn::runs::kOperators);
   bool accepted = false;
   try {
