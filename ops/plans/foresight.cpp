@@ -14,7 +14,16 @@ namespace {
 constexpr std::uint64_t kTwice[] = {2, 16, 4, 1 << 16};
 constexpr int kTimes = 3;
 constexpr std::size_t kMost = std::size_t{1} << 21;
-std::size_t length(const AccessPlan& plan) { return plan.size() + plan.parts().uses.size(); }
+// The uses of a launch are looked for among each other.
+std::size_t length(const AccessPlan& plan) {
+  constexpr std::size_t kCompared = 64; // for which there is time in that of a use
+  std::size_t length = plan.size();
+  for (std::size_t at = 0; at < plan.size(); ++at) {
+    const std::size_t uses = plan.uses(at).size();
+    length += uses + uses / kCompared * uses;
+  }
+  return length;
+}
 
 // The plan twice, one behind the other; what is made is another block each time.
 constexpr Name kSecond = Name{1} << 62;
@@ -76,6 +85,12 @@ bool fits(const AccessPlan& run, const Memory& memory) {
   return most <= memory.capacity;
 }
 
+// Where it is too long to be gone through so often, nothing.
+std::size_t times_of(const AccessPlan& plan) {
+  const std::size_t once = 2 * length(plan);
+  return plan.size() == 0 || once > kMost / 2 ? 0 : std::min<std::size_t>(kMost / once, std::size(kTwice) * kTimes);
+}
+
 struct Tried {
   Foresight with;
   Picoseconds makespan = 0;
@@ -84,9 +99,14 @@ struct Tried {
 
 } // namespace
 
+std::uint64_t work_to_foresee(const AccessPlan& plan) {
+  constexpr std::uint64_t kWorkOfUse = 16;
+  return kWorkOfUse * 2 * length(plan) * times_of(plan);
+}
+
 Foresight foresee(const AccessPlan& plan, const Memory& memory, Ending ending) {
   const bool is_again = ending == Ending::again;
-  if (plan.size() == 0 || length(plan) > kMost / 4) return {};
+  if (times_of(plan) == 0) return {};
   const AccessPlan run = is_again ? doubled(plan) : plan;
   if (run.size() == 0 || fits(run, memory)) return {};
   std::size_t left = kMost / length(run);

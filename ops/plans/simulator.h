@@ -42,5 +42,6 @@ Simulated simulate(const AccessPlan& run, const AccessPlan* plan, Policy policy,
 
 // See foresight.h.
 Foresight foresee(const AccessPlan& plan, const Memory& memory, Ending ending);
+std::uint64_t work_to_foresee(const AccessPlan& plan); // at most
 
 } // namespace cairn::ops::plans

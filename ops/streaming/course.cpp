@@ -1,6 +1,8 @@
 // See course.h.
 #include "ops/streaming/course.h"
 
+#include "ops/meter.h"
+
 #include <algorithm>
 #include <new>
 #include <string>
@@ -64,6 +66,8 @@ void Course::enter(Call* call, const plans::Memory& memory) {
   if (call == nullptr || call->plan == nullptr || call->plan->size() == 0) return;
   const bool again = asked_for_.plan != nullptr && asked_for_.plan->digest() == call->plan->digest();
   if (!again) ask_for(call->plan);
+  // Programs may make plans as they like, one after the other.
+  if ((again ? asked_for_.again : asked_for_.once) == nullptr) Meter::spend_current(work_to_foresee(*call->plan));
   follow(asked_for_, again ? plans::Ending::again : plans::Ending::once, memory);
 }
 

@@ -19,6 +19,7 @@ def programs():
 
 
 STOPS = (5, 30, 80, 150, 260)
+STREAMING = "--device=emulated,memory=8KiB,host=256KiB"
 
 
 def run(*command):
@@ -47,6 +48,20 @@ FILES = """(define (in-folder name) (string-append (car (command-line)) "/" name
 """
 
 
+# Writes streaming plans, each as an array, into the folder that it is told.
+PLANS = """(define (in-folder name size) (string-append (car (command-line)) "/" name (number->string size) ".plan.npy"))
+(define (f x) (let loop ((i 0) (y (car x))) (if (= i 12) (list (car x) y) (loop (+ i 1) (tanh (* y (cadr x)))))))
+(define (g x) (sumall (cadr (f x))))
+(define (keep size)
+  (define x (list (fill (list size) .5) (fill (list size) .3)))
+  (for-each (lambda (name f) (write-npy (in-folder name size) (cadr (get-streaming-plan f x))))
+            '("none" "forward" "gradient" "update" "checkpointed")
+            (list car f (lambda (x) (*j g x 1)) (lambda (x) (*j-update! g (map (lambda (t) (* t 1)) x) 1 (momentum .1) 0))
+                  (lambda (x) (with-schedule "bisection,base=16" (lambda () (checkpoint-*j g x 1)))))))
+(for-each keep '(8 100))
+"""
+
+
 def character_of(byte):
     """What stands for a byte in GPT-2's files."""
     shown = [b for b in range(256) if 0x21 <= b <= 0x7E or 0xA1 <= b <= 0xAC or b >= 0xAE]
@@ -59,7 +74,7 @@ def keep(target, name, data):
 
 
 def main():
-    for target in ("reader_compiler", "file_formats", "module_loader", "capsule_loader", "vm_random", "folder_names"):
+    for target in ("reader_compiler", "file_formats", "module_loader", "capsule_loader", "plan_loader", "vm_random", "folder_names"):
         folder = HERE / "corpus" / target
         folder.mkdir(parents=True, exist_ok=True)
         for old in folder.iterdir():
@@ -74,8 +89,14 @@ def main():
             keep("module_loader", name, module.read_bytes())
             for steps in STOPS:
                 capsule.unlink(missing_ok=True)
-                run(BIN / "vmrun", f"--steps={steps}", f"--save={capsule}", module)
+                run(BIN / "vmrun", f"--steps={steps}", f"--save={capsule}", *[STREAMING] * ("streaming-plan" in text), module)
                 keep("capsule_loader", f"{name}-{steps}", capsule.read_bytes() if capsule.exists() else b"")
+        source.write_text(PLANS)
+        run(BIN / "vmrun", STREAMING, f"--write={folder}", source, folder)
+        for file in sorted(pathlib.Path(folder).glob("*.plan.npy")):
+            data = file.read_bytes()
+            keep("plan_loader", file.name.split(".")[0], data[10 + int.from_bytes(data[8:10], "little"):])
+            file.unlink()
         source.write_text(FILES)
         run(BIN / "vmrun", f"--write={folder}", source, folder)
         vocabulary = {**{character_of(byte): byte for byte in range(256)}, "ab": 256, "\u0120ab": 257}

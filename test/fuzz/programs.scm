@@ -1,5 +1,6 @@
 ; Programs that the seeds of modules and capsules are made of, one behind each line `;;; NAME`. Together they use every run operator, in each
-; other too, updates, schedules, effects and procedures of the host. The operators on tensors are in operators.txt.
+; other too, updates, schedules, effects and procedures of the host. What has a streaming plan runs where tensors stream. The operators on tensors are
+; in operators.txt.
 ;;; list
 (define (up n a) (if (= n 0) a (up (- n 1) (cons n a))))
 (write (up 20 '()))
@@ -176,3 +177,16 @@
 (write (checkpoint-*j f 1.5 1.))
 (write (einsum "...i,i->..." (fill '(2 2) .5) (fill '(2) 2.)))
 (write (call-with-error-handler list (lambda () (list-folder "none"))))
+;;; streaming-plan-recorded
+(define x (list (fill '(8) .5) (fill '(8) .3)))
+(define (f x) (let loop ((i 0) (y (car x))) (if (= i 12) (list (car x) y) (loop (+ i 1) (tanh (* y (cadr x)))))))
+(define z (interrupt (lambda (x) (get-streaming-plan f x)) x 60))
+(write (list (car (get-streaming-plan f x)) (car (resume z)) (car (get-streaming-plan (lambda (x) (*j (lambda (x) (sumall (cadr (f x)))) x 1)) x))))
+;;; streaming-plan-followed
+(define x (list (fill '(8) .5) (fill '(8) .3)))
+(define (f x) (let loop ((i 0) (y (car x))) (if (= i 12) (list (car x) y) (loop (+ i 1) (tanh (* y (cadr x)))))))
+(define plan (get-streaming-plan f x))
+(define z (interrupt (lambda (x) (call-with-streaming-plan plan f x)) x 60))
+(write (list (resume z) (call-with-streaming-plan plan f x) (resume z)))
+(write (car (*j (lambda (x) (sumall (cadr (call-with-streaming-plan plan f x)))) x 1)))
+(write (checkpoint-*j (lambda (y) (begin (call-with-error-handler list (lambda () (resume z))) y)) 1. 1))

@@ -54,10 +54,10 @@ Bytes compiled(const std::string& text) {
   return file;
 }
 
-cairn::machine::Options roomy() {
+cairn::machine::Options roomy(const std::string& text) {
   cairn::machine::Options options = with_hosts(nullptr);
   options.memory_bytes = std::int64_t{64} << 20;
-  return options;
+  return text.find("streaming-plan") == std::string::npos ? options : streaming(std::move(options));
 }
 
 // The machine before its first step.
@@ -74,7 +74,7 @@ std::vector<Bytes> seeds(FileKind kind) {
   std::vector<Bytes> list;
   for (const std::string& text : programs()) {
     Bytes module = compiled(text);
-    Engine whole(roomy(), cairn::runs::kOperators);
+    Engine whole(roomy(text), cairn::runs::kOperators);
     load(whole, module);
     const Status end = whole.run();
     promise(end == Status::done, "a seed runs to its end:", end == Status::error ? whole.error.message + "\n" + text : text);
@@ -84,7 +84,7 @@ std::vector<Bytes> seeds(FileKind kind) {
     }
     const std::uint64_t steps = whole.statistics_now().steps;
     for (int stop = 1; stop <= kStops; ++stop) {
-      Engine machine(roomy(), cairn::runs::kOperators);
+      Engine machine(roomy(text), cairn::runs::kOperators);
       load(machine, module);
       machine.run(steps * static_cast<std::uint64_t>(stop) / (kStops + 1));
       Bytes capsule = cairn::image::write_image(machine);

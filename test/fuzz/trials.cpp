@@ -1,6 +1,7 @@
 // See trials.h.
 #include "test/fuzz/trials.h"
 
+#include "ops/devices/devices.h"
 #include "ops/plans/plan_bytes.h"
 #include "vm/bytecode/bytes.h"
 #include "vm/bytecode/file.h"
@@ -71,6 +72,12 @@ cairn::machine::Options with_hosts(std::string* output) {
   return options;
 }
 
+cairn::machine::Options streaming(cairn::machine::Options options) {
+  std::string error;
+  promise(cairn::ops::parse_device("emulated,memory=8KiB,host=256KiB", options.device, error), "there is such a device:", error);
+  return options;
+}
+
 Verdict try_module(const Bytes& file) {
   constexpr std::size_t kProducerAt = 32, kProducerBytes = 32;
   std::string error;
@@ -102,7 +109,10 @@ Verdict try_module(const Bytes& file) {
 
 Verdict try_capsule(const Bytes& file) {
   std::string error;
-  Engine machine(with_hosts(nullptr), cairn::runs::kOperators);
+  // Every other one goes on where tensors stream.
+  const cairn::machine::Options options =
+      !file.empty() && (file.back() & std::byte{1}) != std::byte{0} ? streaming(with_hosts(nullptr)) : with_hosts(nullptr);
+  Engine machine(options, cairn::runs::kOperators);
   bool accepted = false;
   try {
     accepted = cairn::image::read_image(machine, file, error);

@@ -15,6 +15,8 @@ struct Verdict {
 
 // Machines of the fuzzed programs, with the procedures of their host.
 cairn::machine::Options with_hosts(std::string* output);
+// Tensors that name no device stream to one that has next to no memory.
+cairn::machine::Options streaming(cairn::machine::Options options);
 
 Verdict try_module(const Bytes& file);
 Verdict try_capsule(const Bytes& file);

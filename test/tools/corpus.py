@@ -47,7 +47,14 @@ class Corpus(ToolTest):
 
     def test_capsules_can_go_on(self):
         for seed in self.seeds("capsule_loader"):
-            self.assertIn(self.vmrun("--steps=1", f"--resume={seed}", code=None).returncode, (0, 75), seed)
+            device = ["--device=emulated,memory=8KiB,host=256KiB"] * ("streaming" in os.path.basename(seed))
+            self.assertIn(self.vmrun("--steps=1", f"--resume={seed}", *device, code=None).returncode, (0, 75), seed)
+
+    def test_plans_are_sound(self):
+        self.write("follow.scm", '(call-with-streaming-plan (read-bytes (car (command-line)) 0 (file-size (car (command-line)))) cdr 1)')
+        for seed in self.seeds("plan_loader"):
+            done = self.vmrun(f"--read={seed}", "follow.scm", seed, code=1)
+            self.assertIn("of another procedure", done.errors)
 
 
 if __name__ == "__main__":
