@@ -239,7 +239,7 @@ TEST_CASE("a device's own tensor that has no room is told what cannot leave for 
   launch_here(pair, {streams}, streams, 1);
   CHECK(error_of([&] { make(*pair.device, 600); }) == "emulated: 4800 bytes wanted, but 7200 of its 8000 bytes are in use\n"
                                                       "  the device's memory (memory=): 7200 of 8000 bytes in use\n"
-                                                                                                    "  of --device, what would have been enough for this operation: "
+                                                      "  of --device, what would have been enough for this operation: "
                                                       "memory=9KiB at least; or host=SIZE, so that tensors stream");
 }
 
