@@ -259,10 +259,10 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
   r.object(s.outer, value::Kind::state);
 }
 
-enum class Sort : std::uint8_t { reverse, checkpoint, streamed };
+enum class StateSort : std::uint8_t { reverse, checkpoint, streamed };
 
-Sort sort_of(const RunState& state) {
-  return is_streamed_state(state) ? Sort::streamed : is_checkpoint_state(state) ? Sort::checkpoint : Sort::reverse;
+StateSort sort_of(const RunState& state) {
+  return is_streamed_state(state) ? StateSort::streamed : is_checkpoint_state(state) ? StateSort::checkpoint : StateSort::reverse;
 }
 
 } // namespace
@@ -384,10 +384,10 @@ void write_state(ImageWriter& w, const RunState& state) {
 }
 
 OwnedState begin_state(ImageReader& r) {
-  switch (static_cast<Sort>(r.count(static_cast<std::uint64_t>(Sort::streamed)))) {
-  case Sort::checkpoint:
+  switch (static_cast<StateSort>(r.count(static_cast<std::uint64_t>(StateSort::streamed)))) {
+  case StateSort::checkpoint:
     return r.engine.heap().own<CheckpointState>(r.engine);
-  case Sort::streamed:
+  case StateSort::streamed:
     return r.engine.heap().own<runs::StreamedState>(r.engine);
   default:
     return r.engine.heap().own<runs::ReverseState>(r.engine);
