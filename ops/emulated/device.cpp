@@ -312,9 +312,12 @@ private:
   Block* take_block(std::int64_t bytes) override {
     const std::int64_t budget = options_.memory_bytes;
     if (evictor_ != nullptr && budget != 0 && bytes > budget - in_use_) evictor_->make_room(bytes);
-    if (budget != 0 && bytes > budget - in_use_)
-      throw DeviceMemoryExceeded(
-          fmt::format("{}: {} bytes wanted, but {} of its {} bytes are in use", name(), bytes, in_use_, budget));
+    if (budget != 0 && bytes > budget - in_use_) {
+      const std::string what =
+          fmt::format("{}: {} bytes wanted, but {} of its {} bytes are in use", name(), bytes, in_use_, budget);
+      if (evictor_ != nullptr) evictor_->refuse(what, bytes);
+      throw DeviceMemoryExceeded(what);
+    }
     PagedBlock* block = arena_.take(bytes);
     if (block == nullptr)
       throw DeviceMemoryExceeded(fmt::format("{}: {} bytes wanted, but the system gives no more pages, of {} bytes in all, or no "

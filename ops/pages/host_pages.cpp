@@ -2,8 +2,6 @@
 // a second time. A file in memory (memfd) could do the same, but its size is bounded by `ulimit -f`, which would end the process.
 #include "ops/pages/host_pages.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -52,7 +50,7 @@ void HostPages::lock(std::int64_t first, std::int64_t count) {
   const bool done = allowed > 0 && mlock(address(first), size_of(allowed)) == 0;
   if (done) locked_ += allowed;
   if (done && allowed == count) return;
-  lock_fault_ = allowed == count ? std::strerror(errno) : fmt::format("`ulimit -l` allows {} bytes", limit);
+  lock_fault_ = allowed == count ? std::string(std::strerror(errno)) : "`ulimit -l` allows " + std::to_string(limit) + " bytes";
   to_lock_ = locked_;
 }
 

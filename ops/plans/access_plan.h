@@ -76,7 +76,7 @@ public:
 
   AccessPlan() : AccessPlan(Parts{}) {}
 
-  std::size_t bytes_of_memory() const; // what it takes
+  std::size_t bytes_of_memory() const;                         // what it takes
   std::size_t size() const { return parts_.durations.size(); } // in launches: positions are [0, size())
   Picoseconds duration(std::size_t position) const { return parts_.durations[position]; }
   Picoseconds duration() const { return begins_.back(); } // of all launches

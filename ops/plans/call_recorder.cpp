@@ -134,7 +134,8 @@ std::size_t CallRecorder::bytes() const {
          parts_.durations.size() * (sizeof(Picoseconds) + sizeof(std::uint32_t)) + parts_.uses.size() * sizeof(PlannedUse);
 }
 
-std::optional<CallRecorder> CallRecorder::going_on(Parts parts, const std::unordered_map<Name, Name>& renamed, std::string& fault) {
+std::optional<CallRecorder> CallRecorder::going_on(Parts parts, const std::unordered_map<Name, Name>& renamed,
+                                                   std::string& fault) {
   const bool offsets = parts.first_use.size() == parts.durations.size() + 1 && parts.first_use.front() == 0 &&
                        parts.first_use.back() == parts.uses.size() && std::ranges::is_sorted(parts.first_use);
   const bool uses = std::ranges::all_of(

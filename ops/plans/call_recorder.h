@@ -1,6 +1,6 @@
-// Makes a plan of a call that a program asked for, and can look at: so the plan says nothing that depends on counts of references.
-// Memory that is used again in place is seen as another block from there on, and a block is dropped behind its last use unless the
-// call's value has it, whenever its memory was really given back.
+// Makes a plan of a call that a program asked for, and can look at: so the plan says nothing that depends on counts of
+// references. Memory that is used again in place is seen as another block from there on, and a block is dropped behind its last
+// use unless the call's value has it, whenever its memory was really given back.
 //
 // A recording is part of the state of a run: it is copied, taken back behind work that was stopped, and goes on elsewhere, where
 // blocks have other names.
@@ -23,7 +23,7 @@ public:
   struct Parts {
     struct Block {
       std::uint64_t bytes = 0;
-      Name name = 0; // on the device
+      Name name = 0;     // on the device
       bool made = false; // within the call; else it was there before
       bool named = true; // that name is still its own: no later block has it
       bool operator==(const Block&) const = default;
@@ -39,8 +39,8 @@ public:
   };
 
   explicit CallRecorder(std::uint64_t program) { parts_.program = program; }
-  // Goes on with what another one has recorded; `renamed`: the names here of the blocks that are still there. None, with a reason,
-  // for what no recorder can have recorded.
+  // Goes on with what another one has recorded; `renamed`: the names here of the blocks that are still there. None, with a
+  // reason, for what no recorder can have recorded.
   static std::optional<CallRecorder> going_on(Parts parts, const std::unordered_map<Name, Name>& renamed, std::string& fault);
 
   // One launch, with each block once.

@@ -21,6 +21,8 @@ public:
   virtual ~Evictor() = default;
   // Frees memory of the device until that many bytes are there. False: there is nothing more that could go.
   virtual bool make_room(std::int64_t bytes) = 0;
+  // There was none. DeviceMemoryExceeded with those words, what each memory holds, and what would have been enough.
+  [[noreturn]] virtual void refuse(const std::string& what, std::int64_t bytes) = 0;
 };
 
 // The host's memory for what streams, as far as copy engines are to reach it.

@@ -1,6 +1,6 @@
-// A call that a program asked to be recorded, or to be made along a plan (get-streaming-plan, call-with-streaming-plan). It is part
-// of the state of the run that makes it, so that one which is interrupted and goes on, perhaps twice, records what it would have
-// recorded.
+// A call that a program asked to be recorded, or to be made along a plan (get-streaming-plan, call-with-streaming-plan). It is
+// part of the state of the run that makes it, so that one which is interrupted and goes on, perhaps twice, records what it would
+// have recorded.
 #pragma once
 
 #include "ops/plans/access_plan.h"

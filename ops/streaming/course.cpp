@@ -11,19 +11,28 @@
 namespace cairn::ops::streaming {
 
 void Course::finish(std::uint64_t next) {
-  if (recorder_) {
-    std::string fault;
-    if (auto plan = recorder_->finish(fault); plan && plan->size() != 0)
-      known_.insert_or_assign(code_, Known{std::make_shared<plans::AccessPlan>(std::move(*plan)), next, nullptr, nullptr});
-    recorder_.reset();
-  }
+  const bool kept_to = follower_ != nullptr && follower_->divergences() == 0;
   if (follower_ != nullptr) {
     const auto known = known_.find(code_);
-    if (follower_->strayed() > follower_->followed() / kMostStrayed)
-      known_.erase(code_);
-    else if (known != known_.end())
+    if (known != known_.end()) {
       known->second.next = next;
+      if (kept_to)
+        known->second.recordings = kMostRecordings;
+      else if (!recorder_ && follower_->strayed() > follower_->followed() / kMostStrayed)
+        known_.erase(known);
+    }
     follower_.reset();
+  }
+  if (recorder_) {
+    std::string fault;
+    auto plan = kept_to ? std::nullopt : recorder_->finish(fault);
+    if (plan && plan->size() != 0) {
+      const auto known = known_.find(code_);
+      const int recordings = known != known_.end() ? known->second.recordings + 1 : 1;
+      known_.insert_or_assign(code_,
+                              Known{std::make_shared<plans::AccessPlan>(std::move(*plan)), next, nullptr, nullptr, recordings});
+    }
+    recorder_.reset();
   }
 }
 
@@ -35,7 +44,7 @@ void Course::begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_l
   if (known != known_.end() && known->second.plan->why_not(code, bytes_of_leaves).empty()) {
     // Where the same call came behind it, as a training's steps do, it will come again.
     follow(known->second, known->second.next == code ? plans::Ending::again : plans::Ending::once, memory);
-    return;
+    if (known->second.recordings == kMostRecordings) return;
   }
   recorder_.emplace(code);
   recorded_ = 0;
@@ -107,7 +116,6 @@ bool Course::launch(plans::Picoseconds duration, std::span<plans::Access> access
       recorder_->launch(duration, accesses);
     else
       recorder_.reset();
-    return false;
   }
   if (follower_ == nullptr) return false;
   using Step = plans::Follower::Step;

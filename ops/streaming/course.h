@@ -43,11 +43,16 @@ private:
   // One launch in so many may be another than the plan foretells before the call is recorded anew.
   static constexpr std::uint64_t kMostStrayed = 16;
 
+  // The first call of a training may be another than those behind it, whose gradients are planned by what it was seen to take. So
+  // what follows a plan is recorded as well until a plan was kept to from end to end, or this often.
+  static constexpr int kMostRecordings = 4;
+
   struct Known {
     std::shared_ptr<const plans::AccessPlan> plan;
     std::uint64_t next = 0; // the call that came behind it
     // What the plan comes to if it is followed by itself, or by something else; made when it is wanted.
     std::shared_ptr<const plans::Foresight> again, once;
+    int recordings = 0;
   };
   void finish(std::uint64_t next);
   void follow(Known& known, plans::Ending ending, const plans::Memory& memory);

@@ -22,6 +22,7 @@ public:
   Device* wrapped() override { return &wrapped_; }
   bool supports(const Operator& op) const override { return wrapped_.supports(op); }
   const Counts& counts() const override { return residency_.counts(); }
+  void note_relief() override { residency_.note_relief(); }
 
   void launch(StreamKind stream, const Launch& launch) override {
     const std::span<const Operand> operands = collected(launch);

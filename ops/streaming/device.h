@@ -31,7 +31,8 @@ namespace cairn::ops::streaming {
   X(bytes_to_disk, "their bytes")                                                                                                \
   X(bytes_from_disk, "their bytes")                                                                                              \
   X(read_ahead, "those of them that came before they were asked for")                                                            \
-  X(host_copies_dropped, "copies on the host that gave way because the device has them")
+  X(host_copies_dropped, "copies on the host that gave way because the device has them")                                         \
+  X(relieved, "times that a gradient went on with less to keep, or began again")
 struct Counts {
 #define X(name, meaning) std::int64_t name = 0;
   CAIRN_STREAMING_COUNTS(X)
@@ -42,11 +43,14 @@ class StreamingDevice : public Device {
 public:
   using Device::Device;
   virtual const Counts& counts() const = 0;
+  // Whoever held what is in these memories, or in that of the wrapped device, holds less now, because they had no room.
+  virtual void note_relief() = 0;
   // A call begins that may be made again, with these storages as its leaves; it lasts until the next one. `code` says which: from
   // the second one on with that code, what the first did is the plan along which elements come and go.
   virtual void begin_call(std::uint64_t code, std::span<Storage* const> leaves) = 0;
   // From here on everything belongs to that call, which is recorded or follows its plan, until another one is entered; null: to
-  // none. In a call begin_call() does nothing. Whoever goes on with a call may enter it again; that of the last time costs nothing.
+  // none. In a call begin_call() does nothing. Whoever goes on with a call may enter it again; that of the last time costs
+  // nothing.
   virtual void enter(const std::shared_ptr<Call>& call) = 0;
   // What it takes to enter a call, as work: what is on the device gets other names.
   virtual std::uint64_t work_to_enter() const = 0;

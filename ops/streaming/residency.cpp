@@ -1,6 +1,8 @@
 // See residency.h.
 #include "ops/streaming/residency.h"
 
+#include "ops/streaming/shortage.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -90,6 +92,7 @@ void Residency::drop_on_device(StreamedBlock& block) noexcept {
 
 Residency::Pins::Pins(Residency& residency, std::span<const Operand> operands) : operands_(operands) {
   for (const Operand& operand : operands) operand.block->pins = operand.block->on_device != nullptr ? 1 : 0;
+  residency.brought_ = operands;
   try {
     for (const auto& [block, use, is_read] : operands) {
       if (use == plans::Use::write_whole) {
@@ -102,7 +105,9 @@ Residency::Pins::Pins(Residency& residency, std::span<const Operand> operands) :
       }
       block->pins = 1;
     }
+    residency.brought_ = {};
   } catch (...) {
+    residency.brought_ = {};
     for (const Operand& operand : operands) operand.block->pins = 0;
     throw;
   }
@@ -150,10 +155,15 @@ void Residency::begin_launch(std::span<const Operand> operands, const Cost& cost
 void Residency::move_pages(std::span<plans::Access> accesses, plans::Picoseconds duration) {
   for (plans::Access& access : accesses) access.use = plans::planned(access.use);
   const auto begins = unified_->launch(duration, accesses, backing_.next_launch());
-  if (!begins)
-    throw DeviceMemoryExceeded(
+  if (!begins) {
+    std::uint64_t pages = 0;
+    for (const plans::Access& access : accesses)
+      pages += (access.bytes + plans::UnifiedMemory::kPage - 1) / plans::UnifiedMemory::kPage;
+    throw DeviceMemoryExceeded(with_ledger(
         fmt::format("streaming: what one operation uses, in pages of {} bytes, has no room in the {} bytes of {}",
-                    plans::UnifiedMemory::kPage, backing_.device_budget(), wrapped_.name()));
+                    plans::UnifiedMemory::kPage, backing_.device_budget(), wrapped_.name()),
+        backing_, tiers_.bytes_on_disk(), {.memory = static_cast<std::int64_t>(pages * plans::UnifiedMemory::kPage)}));
+  }
   counts_.faults = static_cast<std::int64_t>(unified_->moved().faults);
   backing_.hold_next_launch(*begins);
 }
@@ -304,6 +314,10 @@ void Residency::take_on_device(StreamedBlock& block) {
 
 bool Residency::make_room(std::int64_t bytes) {
   const std::int64_t budget = backing_.device_budget();
+  struct Wanted {
+    std::int64_t& bytes;
+    ~Wanted() { bytes = 0; }
+  } const wanted_now{wanted_ = bytes};
   for (;;) {
     const std::int64_t wanted = bytes - (budget - backing_.device_in_use());
     if (budget == 0 || wanted <= 0) return true;
@@ -331,19 +345,46 @@ void Residency::write_back(StreamedBlock& block, std::string_view reason) {
   block.host_ready = backing_.timeline().copy_out;
 }
 
-void Residency::refuse_on_device(std::int64_t bytes) {
-  std::int64_t pinned = 0;
+std::int64_t Residency::could_leave() const {
+  std::int64_t bytes = 0;
   for (plans::Resident* one = residents_.first(); one != nullptr; one = one->behind)
+    if (one->pins == 0) bytes += streamed(*one).bytes;
+  return bytes;
+}
+
+std::int64_t Residency::must_leave() const {
+  if (wanted_ == 0) return 0;
+  std::int64_t absent = 0;
+  for (const Operand& operand : brought_)
+    if (operand.block->on_device == nullptr) absent += operand.block->bytes;
+  return std::max(absent, wanted_) - (backing_.device_budget() - backing_.device_in_use());
+}
+
+void Residency::refuse(const std::string& what, std::int64_t bytes) {
+  throw DeviceMemoryExceeded(
+      with_ledger(what, backing_, tiers_.bytes_on_disk(),
+                  {.memory = backing_.device_in_use() - could_leave() + bytes, .streams = backing_.streaming().by_default}));
+}
+
+// All that the launch uses must be there at once.
+void Residency::refuse_on_device(std::int64_t bytes) {
+  std::int64_t pinned = 0, streams = 0, used = 0;
+  for (plans::Resident* one = residents_.first(); one != nullptr; one = one->behind) {
+    streams += streamed(*one).bytes;
     if (one->pins != 0) pinned += streamed(*one).bytes;
-  throw DeviceMemoryExceeded(fmt::format(
-      "streaming: {} has no room for {} bytes: {} of its {} bytes are in use, {} of them by what streams and is needed "
-      "at the same time",
-      wrapped_.name(), bytes, backing_.device_in_use(), backing_.device_budget(), pinned));
+  }
+  for (const Operand& operand : brought_) used += operand.block->bytes;
+  throw DeviceMemoryExceeded(with_ledger(
+      fmt::format("streaming: {} has no room for {} bytes: {} of its {} bytes are in use, {} of them by what streams "
+                  "and is needed at the same time",
+                  wrapped_.name(), bytes, backing_.device_in_use(), backing_.device_budget(), pinned),
+      backing_, tiers_.bytes_on_disk(), {.memory = backing_.device_in_use() - streams + std::max(used, pinned + bytes)}));
 }
 
 // --- elements from and for the host
 
-// What has no elements yet is made in the host's memory, so that it need not travel before a kernel uses it.
+// What has no elements yet is made in the host's memory, where it costs the device nothing before a kernel uses it; where there
+// is no room, on the device, if there is some that is free.
 void Residency::copy_in(StreamedBlock& to, std::int64_t offset, const void* from, std::int64_t bytes) {
   if (to.device_is_current) {
     wrapped_.copy_in(*to.on_device, offset, from, bytes);
@@ -351,11 +392,23 @@ void Residency::copy_in(StreamedBlock& to, std::int64_t offset, const void* from
     return;
   }
   tiers_.bring_to_host(to);
-  if (to.on_host == nullptr) tiers_.take_on_host(to);
+  if (to.on_host == nullptr && !tiers_.take_if_there_is_room(to)) {
+    if (!make_on_device(to)) tiers_.refuse(to.bytes);
+    return copy_in(to, offset, from, bytes);
+  }
   tiers_.host_writes(to);
   std::memcpy(static_cast<char*>(to.on_host->data) + offset, from, static_cast<std::size_t>(bytes));
   to.host_is_current = true;
   if (unified_ != nullptr) unified_->fill(to.name);
+}
+
+bool Residency::make_on_device(StreamedBlock& block) {
+  if (unified_ != nullptr) return false; // pages begin below
+  if (block.on_device == nullptr) block.on_device = backing_.take_on_device(block.bytes);
+  if (block.on_device == nullptr) return false;
+  block.device_is_current = true;
+  residents_.put(block, true);
+  return true;
 }
 
 void Residency::copy_out(StreamedBlock& from, std::int64_t offset, void* to, std::int64_t bytes) {

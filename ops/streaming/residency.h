@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -67,6 +68,7 @@ public:
   void end_launch(std::span<const Operand> operands, std::span<Block* const> writes) noexcept;
   // An operand that is named once more than it is brought.
   void note_hit() { ++counts_.hits; }
+  void note_relief() { ++counts_.relieved; }
   void begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves);
   void enter(Call* call); // null: what follows belongs to none. It is not gone before another one is entered
   std::uint64_t work_to_enter() const { return kWorkOfResident * residents_.count(); }
@@ -74,6 +76,7 @@ public:
   std::uint64_t number_of(StreamedBlock& block);
 
   bool make_room(std::int64_t bytes) override;
+  [[noreturn]] void refuse(const std::string& what, std::int64_t bytes) override;
   // The machine's account is full: what has a copy on the host goes to the disk. The bytes that are no longer charged.
   std::int64_t make_way(std::int64_t bytes) { return tiers_.make_way(bytes); }
   const Counts& counts() const { return counts_; }
@@ -86,6 +89,7 @@ private:
   // `reason`: what a trace says of the copy.
   void bring_to_device(StreamedBlock& block, std::string_view reason);
   void take_on_device(StreamedBlock& block);
+  bool make_on_device(StreamedBlock& block); // false: there is no room
   // So that the host's copy is current.
   void write_back(StreamedBlock& block, std::string_view reason);
   void drop_on_device(StreamedBlock& block) noexcept;
@@ -95,7 +99,8 @@ private:
   void queue_copy(StreamKind stream, StreamedBlock& block, std::string_view reason);
   // What unified memory moves for a launch.
   void move_pages(std::span<plans::Access> accesses, plans::Picoseconds duration);
-  // The blocks of the device are known by other names from here on: leaves by their places. Null: one that is no more. Their bytes.
+  // The blocks of the device are known by other names from here on: leaves by their places. Null: one that is no more. Their
+  // bytes.
   std::vector<std::uint64_t> name_leaves(std::span<StreamedBlock* const> leaves);
   plans::Memory memory() const;
   void look_ahead(); // along the plan that has begun, or none
@@ -104,6 +109,8 @@ private:
   void lost_copy_below(StreamedBlock& block) noexcept override { residents_.put(block, true, block.free_at); }
   void trace_moment(std::string_view what);
   [[noreturn]] void refuse_on_device(std::int64_t bytes);
+  std::int64_t could_leave() const; // bytes on the device
+  std::int64_t must_leave() const override;
 
   Device& wrapped_;
   Backing& backing_;
@@ -115,6 +122,8 @@ private:
       absent_; // what is no leaf and has left the device in it, while a plan is followed that may ask for it
   std::unordered_map<std::uint64_t, StreamedBlock*> numbered_; // whose numbers were asked for
   std::vector<plans::Access> accesses_;                        // of the launch that begins
+  std::span<const Operand> brought_;                           // of the launch whose operands are being brought
+  std::int64_t wanted_ = 0;                                    // bytes on the device, for which room is being made
   plans::Residents residents_;                                 // what has a copy on the device; it looks at the course's follower
   std::uint64_t next_number_ = 0;
   std::uintptr_t next_name_ = kFirstName;

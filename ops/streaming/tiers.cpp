@@ -2,6 +2,7 @@
 #include "ops/streaming/tiers.h"
 
 #include "ops/plans/read_ahead.h"
+#include "ops/streaming/shortage.h"
 
 #include <fmt/format.h>
 
@@ -101,10 +102,6 @@ void Tiers::has_left_device(StreamedBlock& block) noexcept {
   ++away_;
 }
 
-void Tiers::take_on_host(StreamedBlock& block) {
-  if (!take(block, {.bytes = block.bytes})) refuse(block.bytes);
-}
-
 bool Tiers::take(StreamedBlock& block, const Want& want) {
   Order one{&block};
   Block* there = nullptr;
@@ -127,12 +124,23 @@ bool Tiers::take(StreamedBlock& block, const Want& want) {
 }
 
 void Tiers::refuse(std::int64_t bytes) {
+  const std::int64_t budget = backing_.host_budget(), in_use = backing_.host_in_use();
   std::string disk = "there is no disk to move them to (disk=FOLDER)";
   if (disk_ != nullptr) disk = disk_->refusal().empty() ? "what is there is needed now" : disk_->refusal();
+  std::int64_t could_leave = 0;
+  for (const StreamedBlock* const block : on_host_)
+    if (block->device_is_current || (block->on_disk != nullptr && may_leave(*block))) could_leave += block->bytes;
+  // What cannot leave, and what comes there for this.
+  const std::int64_t beside = in_use - could_leave + std::max(bytes, above_.must_leave());
+  Least least{.host = beside, .wants_disk = disk_ == nullptr};
+  if (disk_ != nullptr && !disk_->refusal().empty() && !disk_->broken() && backing_.streaming().disk_bytes != 0)
+    least.disk = taken_on_disk_ + SpillFile::taken_by(std::max<std::int64_t>(1, beside - budget));
+  const std::string holds = budget != 0 ? fmt::format("{} of its {} bytes are in use", in_use, budget)
+                                        : fmt::format("the system gives no more than the {} bytes that are in use", in_use);
   throw DeviceMemoryExceeded(
-      fmt::format("streaming: the host's memory for what streams (host=SIZE) has no room for {} bytes: {} of its {} bytes are in "
-                  "use, and {}",
-                  bytes, backing_.host_in_use(), backing_.host_budget(), disk));
+      with_ledger(fmt::format("streaming: the host's memory for what streams (host=SIZE) has no room for {} bytes: {}, and {}",
+                              bytes, holds, disk),
+                  backing_, bytes_on_disk_, least));
 }
 
 bool Tiers::make_room(const Want& want) {
@@ -214,6 +222,7 @@ void Tiers::drop_on_disk(StreamedBlock& block) noexcept {
   if (block.on_disk == nullptr) return;
   disk_->forget(std::move(block.on_disk));
   bytes_on_disk_ -= block.bytes;
+  taken_on_disk_ -= SpillFile::taken_by(block.bytes);
 }
 
 void Tiers::drop(StreamedBlock& block) noexcept {
@@ -239,6 +248,7 @@ bool Tiers::begin_write(StreamedBlock& block) {
   if (block.on_disk == nullptr) return false;
   block.disk = Disk::writes;
   bytes_on_disk_ += block.bytes;
+  taken_on_disk_ += SpillFile::taken_by(block.bytes);
   block.disk_ready = backing_.note_disk(*block.on_host, DiskAccess::reads, block.host_ready, {block.name, "to the disk"});
   ++counts_.to_disk;
   counts_.bytes_to_disk += block.bytes;

@@ -43,6 +43,8 @@ public:
     virtual void leave_device(StreamedBlock& block) noexcept = 0;
     // The only copy is the one on the device now.
     virtual void lost_copy_below(StreamedBlock& block) noexcept = 0;
+    // Bytes that must still leave it for what is wanted there now.
+    virtual std::int64_t must_leave() const = 0;
   };
   Tiers(Ledger& ledger, Backing& backing, Counts& counts, Above& above);
   Tiers(const Tiers&) = delete;
@@ -53,12 +55,17 @@ public:
     if (!block.charged) charge_again(block);
   }
   // Memory of the host for the block, whose elements are still to come there. DeviceMemoryExceeded, SpillError, Cancelled.
-  void take_on_host(StreamedBlock& block);
+  void take_on_host(StreamedBlock& block) {
+    if (!take_if_there_is_room(block)) refuse(block.bytes);
+  }
+  bool take_if_there_is_room(StreamedBlock& block) { return take(block, {.bytes = block.bytes}); }
   // The host's copy is there and current, if there is one below; from the disk if need be. What the ledger throws besides.
   void bring_to_host(StreamedBlock& block) {
     if (!bring_if_there_is_room(block)) refuse(block.bytes);
   }
   bool bring_if_there_is_room(StreamedBlock& block);
+  // DeviceMemoryExceeded: the host has no room for so many bytes.
+  [[noreturn]] void refuse(std::int64_t bytes);
   // Bytes [offset, offset + bytes) of what is on the disk, for the host and past the memory that streams. SpillError.
   void read_past_memory(StreamedBlock& block, std::int64_t offset, void* to, std::int64_t bytes);
   // The host is going to read its copy, or to change it, which makes that on the disk stale. Cancelled.
@@ -116,7 +123,6 @@ private:
   void charge_again(StreamedBlock& block);
   bool is_bounded() const { return backing_.host_budget() != 0 || !backing_.streaming().disk.empty(); }
   std::int64_t free_bytes() const { return backing_.host_budget() - backing_.host_in_use(); }
-  [[noreturn]] void refuse(std::int64_t bytes);
   SpillFile* disk();
 
   Ledger& ledger_;
@@ -127,7 +133,7 @@ private:
   Order on_host_;          // those that have a copy there
   plans::Residents order_; // in which they leave; it looks at the follower
   const plans::Follower* follower_ = nullptr;
-  std::int64_t bytes_on_disk_ = 0;
+  std::int64_t bytes_on_disk_ = 0, taken_on_disk_ = 0;
   std::int64_t away_ = 0;             // blocks that are on the disk alone
   plans::Picoseconds room_ready_ = 0; // from when on all memory that was given back has been written to the disk
   std::int64_t came_ = 0;             // bytes, to the host, since it was last looked at what to write ahead

@@ -330,3 +330,12 @@ TEST_CASE("an update whose value depends on no parameter leaves its place with t
   CHECK(place_of("(*j-update (lambda (p) 1.) '(a) 1 rule 0)").empty());
   CHECK(cairn_vm_unreached(nullptr, nullptr) == CAIRN_BAD_ARGUMENT);
 }
+
+TEST_CASE("a machine whose device does as asked has no warning") {
+  const Vm vm("(+ 1 2)");
+  char text = 0, *warning = &text;
+  REQUIRE(cairn_vm_device_warning(vm.vm, &warning) == CAIRN_OK);
+  CHECK(warning == nullptr);
+  CHECK(cairn_vm_device_warning(vm.vm, nullptr) == CAIRN_BAD_ARGUMENT);
+  CHECK(cairn_vm_device_warning(nullptr, &warning) == CAIRN_BAD_ARGUMENT);
+}

@@ -511,6 +511,13 @@ TENSORS = [
            "(define w (fill '(1000) 1.))\n(define (f n) (lambda (w) (let loop ((i 0) (y w)) (if (= i n) (sum y) (loop (+ i 1) (if (even? (quotient i n)) (* y w) (+ y w)))))))\n"
            "(let loop ((n 1)) (*j (f n) w 1) (loop (+ 1 (remainder (* 7 n) 999))))", STOPPED, options=("--device=emulated,memory=64KiB,host=64MiB",)),
     Attack("one operation larger than a device", "(define m (fill '(1000 1000) 1.))\n(matmul m m)", OVER, options=("--device=emulated,memory=4MiB,host=64MiB",)),
+    Attack("gradients that keep less on a small device, again and again",
+           "(define w (randn '(16 16)))\n(define (f x) (let loop ((i 0) (x x)) (if (= i 60) (sumall x) (loop (+ i 1) (tanh (matmul x w))))))\n"
+           "(let loop () (checkpoint-*j f (fill '(64 16) .5) 1) (loop))", STOPPED, options=("--device=emulated,memory=96KiB",)),
+    Attack("a gradient whose parameters grow on a small device",
+           "(define w (randn '(16 16)))\n(define (f x) (let loop ((i 0) (x x)) (if (= i 60) (sumall x) (loop (+ i 1) (tanh (matmul x w))))))\n"
+           "(let loop ((n 16)) (checkpoint-*j f (fill (list n 16) .5) 1) (loop (+ n 16)))", OVER, "what would have been enough for this operation: memory=",
+           options=("--device=emulated,memory=96KiB",)),
     Attack("a device that is none", "(to-device (fill '(1) 1.) (string->symbol (make-string 1000000 #\\a)))", ERROR),
 ]
 

@@ -77,7 +77,10 @@ TEST_CASE("results of what streams and what is on the device are where they are 
   CHECK(pair.counts().evictions == 1);
   CHECK(error_of([&] { launch_here(pair, {weights}, weights, 1); }) ==
         "streaming: emulated has no room for 80 bytes: 200 of its 200 bytes are in use, 0 of them by what streams and is needed "
-        "at the same time");
+        "at the same time\n"
+        "  the device's memory (memory=): 200 of 200 bytes in use\n"
+        "  the host's memory for what streams (host=): 80 bytes in use\n"
+        "  of --device, what would have been enough for this operation: memory=1KiB at least");
   CHECK(read(*pair.stream, weights) == counting(10, 7));
 }
 
@@ -200,11 +203,44 @@ TEST_CASE("where neither host nor disk has room, nothing is lost") {
   launch_here(pair, {b}, c, 2); // the first one leaves the device, and has the host's memory
   const std::string error = error_of([&] { launch_here(pair, {c}, d, 3); });
   CHECK(error == "streaming: the host's memory for what streams (host=SIZE) has no room for 80 bytes: 80 of its 80 bytes are in "
-                 "use, and there is no disk to move them to (disk=FOLDER)");
+                 "use, and there is no disk to move them to (disk=FOLDER)\n"
+                 "  the device's memory (memory=): 160 of 160 bytes in use\n"
+                 "  the host's memory for what streams (host=): 80 of 80 bytes in use\n"
+                 "  of --device, what would have been enough for this operation: host=1KiB at least; or disk=FOLDER");
   const Numbers second = mixed({counting(10)}, 1);
   CHECK(read(*pair.stream, a) == counting(10));
   CHECK(read(*pair.stream, b) == second);
   CHECK(read(*pair.stream, c) == mixed({second}, 2));
+}
+
+TEST_CASE("what the host makes begins on the device where the host is full, as long as there is room") {
+  EmulatedOptions options = with_room_for(20);
+  options.host_bytes = 80;
+  Pair pair(options);
+  const Part a = make(*pair.stream, 10), b = make(*pair.stream, 10), c = make(*pair.stream, 10), d = make(*pair.stream, 10);
+  write(*pair.stream, a, counting(10));
+  write(*pair.stream, b, counting(10, 1));
+  CHECK(pair.device->backing()->device_in_use() == 80);
+  write(*pair.stream, b, counting(10, 2)); // where it is
+  write(*pair.stream, c, counting(10, 3));
+  CHECK(error_of([&] { write(*pair.stream, d, counting(10, 4)); }).find("host=1KiB at least; or disk=FOLDER") !=
+        std::string::npos);
+  launch_here(pair, {b}, c, 1);
+  CHECK(read(*pair.stream, a) == counting(10));
+  CHECK(read(*pair.stream, b) == counting(10, 2));
+  CHECK(read(*pair.stream, c) == mixed({counting(10, 2)}, 1));
+}
+
+TEST_CASE("a device's own tensor that has no room is told what cannot leave for it") {
+  EmulatedOptions options = with_room_for(1000);
+  Pair pair(options);
+  const Part streams = make(*pair.stream, 400), here = make(*pair.device, 500);
+  write(*pair.stream, streams, counting(400));
+  launch_here(pair, {streams}, streams, 1);
+  CHECK(error_of([&] { make(*pair.device, 600); }) == "emulated: 4800 bytes wanted, but 7200 of its 8000 bytes are in use\n"
+                                                      "  the device's memory (memory=): 7200 of 8000 bytes in use\n"
+                                                      "  of --device, what would have been enough for this operation: "
+                                                      "memory=9KiB at least; or host=SIZE, so that tensors stream");
 }
 
 TEST_CASE("a full host without a disk gives up what the device has as well, and nothing else") {
@@ -298,7 +334,7 @@ TEST_CASE("a disk that takes no more is an error where nothing else is left, and
   SUBCASE("its own limit") {
     Crowded crowded(2 * 8 * Crowded::kNumbers);
     CHECK(fills(crowded).find("and the 262144 bytes that may be used in ") != std::string::npos);
-    CHECK(crowded.parts.size() == 5);
+    CHECK(crowded.parts.size() == 7); // two on the disk, two on the host, two on the device, and one without elements
     all_there(crowded);
   }
   SUBCASE("that of the process") {
@@ -310,7 +346,7 @@ TEST_CASE("a disk that takes no more is an error where nothing else is left, and
     const std::string error = fills(crowded);
     setrlimit(RLIMIT_FSIZE, &before);
     CHECK(error.find("takes no more: File too large") != std::string::npos);
-    CHECK(crowded.parts.size() == 4);
+    CHECK(crowded.parts.size() == 6);
     all_there(crowded);
   }
   SUBCASE("its folder has gone") {

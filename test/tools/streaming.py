@@ -1,6 +1,7 @@
 """Programs whose tensors stream to a device that is too small for them: the same output, and what --stats says of the copies."""
 import json
 import os
+import re
 import resource
 import subprocess
 import time
@@ -66,6 +67,19 @@ PLANS = """(define x (randn '(64 64)))
 (define (train n w) (if (= n 0) w (train (- n 1) (call-with-streaming-plan plan step w))))
 (for-each (lambda (t) (write (tensor->number (sum t))) (newline)) (train 3 w))
 """
+# Results on the way take four times what weights do: a tape of all of them has no room where a gradient that keeps less has.
+DEEP = """(define (net w x) (if (null? w) (mean (* x x)) (net (cdr w) (tanh (matmul x (car w))))))
+(define x (randn '(256 64)))
+(define (show t) (write (tensor->number (sum t))) (newline))
+(define (train n w)
+  (if (= n 0)
+      w
+      (let ((r (OPERATOR (lambda (w) (net w x)) w 1.0)))
+        (show (car r))
+        (train (- n 1) (map (lambda (a g) (- a (* 0.1 g))) w (cdr r))))))
+(for-each show (train 3 (map (lambda (i) (* 0.15 (randn '(64 64)))) (iota 40))))
+"""
+DEEP_ENOUGH = ("memory=1700KiB", "memory=400KiB,host=1300KiB", "memory=400KiB,host=500KiB,disk=disk,disk-size=1500KiB")
 MIB = 1 << 20
 
 
@@ -270,6 +284,68 @@ class Streaming(ToolTest):
         for line, why in zip(lines[8:], ("recorded of another procedure", "the plan uses leaf 7; what was given has 7", "damaged: its checksum does not fit",
                                          "these bytes are no streaming plan", "expected a plan that get-streaming-plan gave", "record it outside of the gradient"), strict=True):
             self.assertIn(why, line)
+
+    def deep(self):
+        self.write("whole.scm", DEEP.replace("OPERATOR", "*j"))
+        self.write("deep.scm", DEEP.replace("OPERATOR", "checkpoint-*j"))
+        return self.vmrun("whole.scm").output
+
+    def test_a_gradient_goes_on_with_less_where_nothing_has_room(self):
+        right = self.deep()
+        for settings in DEEP_ENOUGH:
+            with self.subTest(settings=settings):
+                self.assertIn("the tape of *j does not fit: checkpoint-*j takes", self.vmrun("--device=emulated," + settings, "whole.scm", code=3).errors)
+                output, device = self.streamed("deep.scm", settings)
+                self.assertEqual(output, right)
+                self.assertEqual(device["relieved"], 1, "those that come again know what there is")
+                self.assertEqual((output, device), self.streamed("deep.scm", settings), "nothing of it hangs on a clock")
+                self.assertIn("and it began again with less to keep", self.vmrun("--explain", "--device=emulated," + settings, "deep.scm").errors)
+        for settings in ("memory=5MiB", "memory=400KiB,host=1GiB"):
+            self.assertEqual(self.streamed("deep.scm", settings)[1]["relieved"], 0)
+
+    def test_saved_before_and_after_it_began_again(self):
+        right = self.deep()
+        for settings in DEEP_ENOUGH:
+            device = "--device=emulated," + settings
+            steps = json.loads(self.vmrun("--stats", device, "deep.scm").errors.splitlines()[-1])["steps"]
+            relieved = set()
+            for part in (1, 4, 8, 12, 16, 20, 24, 28):
+                with self.subTest(settings=settings, part=part):
+                    first = self.vmrun(device, "--stats=s", f"--steps={steps * part // 30}", "--save=z", "deep.scm", code=75)
+                    relieved.add(json.loads(self.read("s"))["device"]["relieved"])
+                    self.assertEqual(first.output + self.vmrun(device, "--resume=z").output, right)
+                    self.assertEqual(first.output + self.vmrun("--device=emulated", "--resume=z").output, right)
+            self.assertEqual(relieved, {0, 1}, settings)
+
+    def test_the_end_of_the_ladder_says_what_each_memory_holds_and_what_would_have_been_enough(self):
+        self.deep()
+        told = r"\n  of --device, what would have been enough for this operation: (.*)\n  tensors on (emulated|streaming): \d+ bytes; the largest holders:\n    \d+ bytes in \d+ tensors made by "
+        device = r"\n  the device's memory \(memory=\): \d+ of %d bytes in use"
+        host = r"\n  the host's memory for what streams \(host=\): \d+ of %d bytes in use"
+        disk = r"\n  the disk \(disk-size=\): \d+ of %d bytes in use"
+        for settings, ledger, cure in (
+                ("memory=1000KiB", device % 1024000, r"memory=(\d+)KiB at least; or host=SIZE, so that tensors stream"),
+                ("memory=100KiB,host=1GiB", device % 102400 + host % (1 << 30), r"memory=(\d+)KiB at least"),
+                ("memory=100KiB,host=1GiB,policy=unified", device % 102400 + host % (1 << 30), r"memory=(\d+)KiB at least"),
+                ("memory=400KiB,host=400KiB", device % 409600 + host % 409600, r"host=(\d+)KiB at least; or disk=FOLDER"),
+                ("memory=400KiB,host=400KiB,disk=disk,disk-size=64KiB", device % 409600 + host % 409600 + disk % 65536, r"host=\d+KiB at least; or disk-size=(\d+)KiB at least")):
+            with self.subTest(settings=settings):
+                steps, errors = self.refused("whole.scm", settings)
+                self.assertRegex(errors, r"^whole.scm:\d+:\d+: error: [^\n]*" + ledger + told)
+                self.assertNotIn("--memory", errors + self.refused("deep.scm", settings)[1])
+                enough = re.search("operation: " + cure + "\n", errors)
+                self.assertTrue(enough, errors)
+                # It comes further with that, and not with a KiB less.
+                setting = re.findall(r"([a-z-]+)=\(", cure)[-1]
+                changed = lambda size: re.sub(rf"\b{setting}=\w+", f"{setting}={size}KiB", settings)
+                self.assertEqual(self.refused("whole.scm", changed(int(enough[1]) - 1))[0], steps)
+                self.assertGreater(self.refused("whole.scm", changed(int(enough[1])))[0], steps)
+
+    def refused(self, program, settings):
+        """How far it comes, and what it says then, if it does not come to its end."""
+        done = self.vmrun("--device=emulated," + settings, "--stats=s", program, code=None)
+        self.assertIn(done.returncode, (0, 3))
+        return json.loads(self.read("s"))["steps"], done.errors
 
     def test_weights_that_stream_beside_activations_on_the_device(self):
         self.write("mixed.scm", NET.replace("OPERATOR", "*j").replace("(iota 16)", "(iota 16)").replace(

@@ -11,6 +11,7 @@
 #include "vm/value/object_numbers.h"
 
 #include <functional>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -61,6 +62,9 @@ public:
   void draws(const tape::Draws& d);
   void output(const tape::Output& o);
   void tensor(const ops::Tensor& t);
+  std::uint64_t copies(const std::shared_ptr<const int>& of_update) {
+    return updates_.try_emplace(of_update.get(), updates_.size()).first->second;
+  }
   void streamed(const runs::StreamedState& state);
   void place(tape::Place p) {
     out.varint(p.serial);
@@ -91,6 +95,7 @@ private:
   value::ChargedVector<std::uint32_t> first_group_, groups_; // that begin with a function: groups_[first_group_[f]] and on
   value::ChargedVector<const Object*> stack_;
   value::ChargedMap<const ops::Storage*, std::uint32_t> storages_; // by number, in the order of being met
+  std::unordered_map<const int*, std::uint64_t> updates_;          // the same of what tells copies of updates
   std::uint32_t count_ = 0;
   std::uint64_t serial_ = 0; // of the object written last
 };
@@ -156,8 +161,9 @@ public:
   std::uint32_t size(std::size_t least_bytes); // of a list whose elements take at least so many
   static void check_probes(std::uint64_t probes, std::uint64_t places);
   void expect(std::uint64_t objects); // before anything else
+  std::shared_ptr<const int> copies();
   void streamed(runs::StreamedState& state);
-  void read_objects();                // all that is referred to
+  void read_objects(); // all that is referred to
   std::uint64_t objects() const { return made_.size(); }
   void finish(); // fills in all slots and adds the references they hold
   void wake_storages() {
@@ -236,7 +242,8 @@ private:
   // Blocks of the device that streams have other numbers here, so recordings go on when all of them are known.
   std::unordered_map<std::uint64_t, std::uint64_t> renumbered_;
   std::vector<std::function<void()>> recordings_;
-  bool states_as_values_ = false;           // in registers of the machine's own code only
+  std::vector<std::shared_ptr<const int>> updates_; // by number, what copies of one update have in common
+  bool states_as_values_ = false; // in registers of the machine's own code only
   value::ChargedVector<const Frame*> frames_;
   value::ChargedVector<const value::Bundle*> bundles_;
   value::ChargedVector<RunList> stacks_;

@@ -30,6 +30,7 @@ void write_update(ImageWriter& w, const Update* u) {
   w.flag(u->in_place);
   w.flag(u->stateful);
   w.flag(u->begun);
+  w.number(w.copies(u->copies)); // leaves that a copy still needs are not given up
   w.number(u->pending + 1);
   w.number(u->leaves.size());
   for (const Update::Leaf& l : u->leaves) {
@@ -58,6 +59,7 @@ void read_update(ImageReader& r, SweepState& s) {
   u.stateful = r.flag();
   auto leaf = [&] { return r.number32() - 1; }; // 0: none
   u.begun = r.flag();
+  u.copies = r.copies();
   u.pending = leaf();
   u.leaves.resize(r.size(5));
   for (Update::Leaf& l : u.leaves) {
@@ -259,10 +261,10 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
   r.object(s.outer, value::Kind::state);
 }
 
-enum class Sort : std::uint8_t { reverse, checkpoint, streamed };
+enum class StateSort : std::uint8_t { reverse, checkpoint, streamed };
 
-Sort sort_of(const RunState& state) {
-  return is_streamed_state(state) ? Sort::streamed : is_checkpoint_state(state) ? Sort::checkpoint : Sort::reverse;
+StateSort sort_of(const RunState& state) {
+  return is_streamed_state(state) ? StateSort::streamed : is_checkpoint_state(state) ? StateSort::checkpoint : StateSort::reverse;
 }
 
 } // namespace
@@ -310,7 +312,8 @@ CallRecorder::Parts read_recording(ImageReader& r) {
     duration = r.count(AccessPlan::kMostDuration);
     for (std::uint32_t n = r.size(1); n > 0; --n) {
       const std::uint64_t use = r.count();
-      parts.uses.push_back({static_cast<std::uint32_t>(std::min<std::uint64_t>(use >> 2, UINT32_MAX)), static_cast<ops::plans::Use>(use & 3)});
+      parts.uses.push_back(
+          {static_cast<std::uint32_t>(std::min<std::uint64_t>(use >> 2, UINT32_MAX)), static_cast<ops::plans::Use>(use & 3)});
     }
     parts.first_use.push_back(static_cast<std::uint32_t>(parts.uses.size()));
   }
@@ -330,6 +333,13 @@ void ImageWriter::streamed(const runs::StreamedState& s) {
   const std::vector<std::byte> bytes = to_bytes(*s.streamed->plan);
   number(bytes.size());
   out.raw(bytes.data(), bytes.size());
+}
+
+// Numbers come in the order in which updates were met.
+std::shared_ptr<const int> ImageReader::copies() {
+  const std::uint64_t number = count(updates_.size());
+  if (number == updates_.size()) updates_.push_back(std::make_shared<const int>(0));
+  return updates_[static_cast<std::size_t>(number)];
 }
 
 void ImageReader::streamed(runs::StreamedState& s) {
@@ -383,10 +393,10 @@ void write_state(ImageWriter& w, const RunState& state) {
 }
 
 OwnedState begin_state(ImageReader& r) {
-  switch (static_cast<Sort>(r.count(static_cast<std::uint64_t>(Sort::streamed)))) {
-  case Sort::checkpoint:
+  switch (static_cast<StateSort>(r.count(static_cast<std::uint64_t>(StateSort::streamed)))) {
+  case StateSort::checkpoint:
     return r.engine.heap().own<CheckpointState>(r.engine);
-  case Sort::streamed:
+  case StateSort::streamed:
     return r.engine.heap().own<runs::StreamedState>(r.engine);
   default:
     return r.engine.heap().own<runs::ReverseState>(r.engine);

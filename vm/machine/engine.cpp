@@ -161,11 +161,12 @@ std::optional<Status> Engine::go_on() {
     std::string holders;
     try {
       const auto* last = dynamic_cast<const value::FinalBudgetExceeded*>(&e);
-      if (last == nullptr && run_operators.begin_again(*this)) return std::nullopt;
+      const bool on_device = dynamic_cast<const DeviceFull*>(&e) != nullptr;
+      if (last == nullptr && run_operators.begin_again(*this, on_device)) return std::nullopt;
       const bool memory = last == nullptr || last->memory;
       if (tensor_world != nullptr && memory) holders = tensor_world->holders(*this);
       holders.insert(0, e.what());
-      if (memory) holders += memory_hints(*this);
+      if (memory) holders += on_device ? device_hints(*this) : memory_hints(*this);
       if (const ops::SpillFile* const file = spill_file(); memory && file != nullptr && !file->refusal().empty())
         holders += "\n  nothing more could be put aside: " + file->refusal();
     } catch (const std::bad_alloc&) {

@@ -22,6 +22,8 @@ Error located(const Engine& engine, const std::string& message, bool behind = fa
 // For memory that is used up: procedures that wait for one another in great numbers, and a tape that checkpointing would spare.
 // Lines to follow a message; empty if nothing is known.
 std::string memory_hints(const Engine& engine);
+// The same where a device has no room, of what does not speak of the machine's own budget.
+std::string device_hints(const Engine& engine);
 // What was probably meant where something else was expected: a list that was not quoted, commas in one, a list for a tensor or
 // a tensor for a list; else nothing.
 std::string_view hint_of_operand(std::string_view expected, value::Value given);

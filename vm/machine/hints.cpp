@@ -92,6 +92,7 @@ std::string operator_hint(const Engine& engine) {
 } // namespace
 
 std::string memory_hints(const Engine& engine) { return tape_hint(engine) + operator_hint(engine) + recursion_hint(engine); }
+std::string device_hints(const Engine& engine) { return tape_hint(engine); }
 
 namespace {
 

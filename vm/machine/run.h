@@ -97,8 +97,8 @@ struct RunState : value::Native {
   virtual void expired(Engine& engine, OwnedRuns segment);
   // Interval runs reset the serial counter to replay. The counter outside them may not fall below this.
   virtual std::uint64_t serial_floor() const { return 0; }
-  // A capsule with this streamed run, or this interval run, in it was resumed. Of an interval: the serial counter of the machine is that of whoever resumed it,
-  // and may not be below that when the run has ended.
+  // A capsule with this streamed run, or this interval run, in it was resumed. Of an interval: the serial counter of the machine
+  // is that of whoever resumed it, and may not be below that when the run has ended.
   virtual void resumed(Engine& engine) { static_cast<void>(engine); }
   // The elements of a tensor are read, so many steps after its run began. False: the tensor is nothing to this run.
   virtual bool read(std::uint64_t tensor, std::uint64_t steps) {

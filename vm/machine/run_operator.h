@@ -20,9 +20,9 @@ struct RunOperators {
   // `result` names the destination, if there is one. Either delivers a value into that frame, or sets its pc, or pushes or
   // replaces runs. Returns false when the machine is done. Throws ProgramError, BudgetExceeded.
   bool (*perform)(Engine& engine, const bytecode::Word* instruction);
-  // Where memory has run out within the budget: an operator that can do with less begins again, and the machine goes on. False:
-  // the program ends. Throws BudgetExceeded as well.
-  bool (*begin_again)(Engine& engine);
+  // Where memory has run out within the budget, or a device has no room (`on_device`): an operator that can do with less begins
+  // again, and the machine goes on. False: the program ends. Throws BudgetExceeded as well.
+  bool (*begin_again)(Engine& engine, bool on_device);
   // An error in the program, said to be that, where `irritants` is the list (message . irritants) that the program gave, or
   // unspecified: ends the runs up to the innermost guarded one and lets its handler go on. There is one. Throws ProgramError,
   // BudgetExceeded.

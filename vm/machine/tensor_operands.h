@@ -49,7 +49,7 @@ template <class F> auto translated(std::string_view who, F&& f) {
     bool named = who.empty() || (message.starts_with(who) && message.substr(who.size()).starts_with(":"));
     throw ProgramError(named ? message : std::string(who) + ": " + message);
   } catch (const ops::DeviceMemoryExceeded& e) {
-    throw value::BudgetExceeded(e.what());
+    throw DeviceFull(e.what());
   }
 }
 

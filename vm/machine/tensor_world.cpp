@@ -124,6 +124,13 @@ std::vector<TensorWorld::Maker> TensorWorld::makers(const Engine& engine) const 
   return out;
 }
 
+std::int64_t TensorWorld::live_bytes() const {
+  std::int64_t bytes = 0;
+  for (const ops::Device* device : {cpu_.get(), accelerator_.get(), static_cast<ops::Device*>(streaming_.get())})
+    if (device != nullptr) bytes += device->live_bytes();
+  return bytes;
+}
+
 std::string TensorWorld::holders(const Engine& engine) const {
   std::string out;
   const ops::Device* device = nullptr;

@@ -25,6 +25,11 @@ namespace cairn::machine {
 
 class Engine;
 
+// It was no budget of the machine's: a device has no room.
+struct DeviceFull : value::BudgetExceeded {
+  using BudgetExceeded::BudgetExceeded;
+};
+
 // The devices of one machine. Their memory is charged to the heap's account of tensors.
 class TensorWorld final : public ops::Ledger {
 public:
@@ -54,6 +59,8 @@ public:
   };
   std::vector<Maker> makers(const Engine& engine) const;
   std::string holders(const Engine& engine) const;
+  // Bytes of elements on all devices, wherever these have them.
+  std::int64_t live_bytes() const;
   // Where in the program that is: "PROCEDURE at LOCATION"; empty: nowhere in it.
   static std::string place_of(const Engine& engine, const ops::Device::Maker& maker);
   // The instruction that makes what is allocated from now on: the frame's; null: none of the program.

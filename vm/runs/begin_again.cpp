@@ -1,6 +1,7 @@
 // Planned gradients that turned out not to fit: instead of the end of the program, a second beginning. The run is weighed from
 // its start to its end without being kept, and then planned as one that is known beforehand. Where no such plan fits either, it
 // is run from as few states as it can be; and where nothing can fit, that is said at once.
+#include "ops/streaming/backing.h"
 #include "vm/explain/forms.h"
 #include "vm/runs/bodies.h"
 #include "vm/runs/operators.h"
@@ -81,12 +82,32 @@ bool takes_less(const Engine& engine) {
   return file == nullptr || file->broken() || (file->most_bytes() < engine.state_spill && !file->refusal().empty());
 }
 
+// Plans for calls that come again were made for more than there is.
+void forget_calls(Engine& engine) {
+  engine.repeats = {};
+  engine.repeats_charged.set(0);
+}
+
 // From then on nobody counts on it, nor does whoever goes on with a saved state; so plans that did are forgotten.
 void note_refusal(Engine& engine) {
   if (engine.state_spill == 0 || engine.spill_refused || !takes_less(engine)) return;
   engine.spill_refused = true;
-  engine.repeats = {};
-  engine.repeats_charged.set(0);
+  forget_calls(engine);
+}
+
+// What the machine held when a device had no room, and what that had left, is a budget as well: plans count all bytes alike,
+// wherever they are. False: plans are not for much more as it is.
+bool plan_with_what_there_was(Engine& engine) {
+  constexpr std::int64_t kLittle = 16; // a part of it
+  const value::Heap& heap = engine.heap();
+  const machine::TensorWorld& world = engine.tensors();
+  std::int64_t most = heap.heap_live() + heap.tape.live + heap.capsules.live + world.live_bytes();
+  if (const ops::Backing* const backing = world.backing(); backing != nullptr && backing->device_budget() != 0)
+    most += std::max<std::int64_t>(0, backing->device_budget() - backing->device_in_use());
+  if (most + most / kLittle >= engine.state_budget) return false;
+  engine.state_budget = most;
+  forget_calls(engine);
+  return true;
 }
 
 std::unique_ptr<schedule::Schedule> as_unknown(const Engine& engine, const CheckpointState& s) {
@@ -204,6 +225,11 @@ bool is_running(const Engine& engine, const Outermost& found) {
   return !found.state->sweeping && found.run + 1 < engine.runs.size() && engine.runs[found.run + 1].kind == RunKind::interval;
 }
 
+void note_relief(Engine& engine, bool on_device) {
+  if (!on_device) return;
+  if (ops::streaming::StreamingDevice* const device = engine.tensors().streaming(); device != nullptr) device->note_relief();
+}
+
 void let_go(Engine& engine, CheckpointState& s, const schedule::Schedule::Relief& relief) {
   for (const std::uint32_t slot : relief.slots) discard(engine, s, slot);
   if (!relief.all) return;
@@ -245,12 +271,15 @@ bool go_on_with_less(Engine& engine, const Outermost& found) {
   return true;
 }
 
+// Of the machine itself. Plans may be for less, where a device had no room; what that would have for other plans is not known.
+std::int64_t most_bytes(const Engine& engine) { return std::max(engine.state_budget, engine.accounts().budget()); }
+
 // Where nothing can help: leaves of an update, whose cotangents go as they come, may take less.
 void refuse_hopeless(const Engine& engine, CheckpointState& s, std::uint64_t least) {
-  if (s.update || least <= static_cast<std::uint64_t>(engine.state_budget)) return;
+  if (s.update || least <= static_cast<std::uint64_t>(most_bytes(engine))) return;
   s.begun_again = kBeginnings;
   throw value::BudgetExceeded(fmt::format("memory budget of {} exceeded: whatever is run again, the gradient takes {} at least",
-                                          explain::bytes_text(engine.state_budget),
+                                          explain::bytes_text(most_bytes(engine)),
                                           explain::bytes_text(static_cast<std::int64_t>(least))));
 }
 
@@ -268,13 +297,17 @@ bool can_begin_again(const Engine& engine, const CheckpointState& s) {
          (kind == schedule::Spec::Kind::automatic || kind == schedule::Spec::Kind::budget) && !(s.update && s.update->begun);
 }
 
-bool begin_again(Engine& engine) {
+bool begin_again(Engine& engine, bool on_device) {
   const Outermost found = outermost_checkpoint(engine);
   if (found.state == nullptr || !can_begin_again(engine, *found.state)) return false;
   if (found.state->start.empty() && kept_start(*found.state) == nullptr) return false;
   const ops::Meter::Uninterrupted whole(engine.meter());
   note_refusal(engine);
-  if (go_on_with_less(engine, found)) return true;
+  const bool planned_with_more = on_device && plan_with_what_there_was(engine);
+  if (!planned_with_more && go_on_with_less(engine, found)) {
+    note_relief(engine, on_device);
+    return true;
+  }
   std::unique_ptr<schedule::Schedule> next = with_less(engine, *found.state);
   auto* s = cut_to(engine, found);
   reset(engine, *s, std::move(next));
@@ -283,6 +316,7 @@ bool begin_again(Engine& engine) {
   else
     ++s->begun_again;
   if (engine.recorder != nullptr) record_beginning(engine, *s);
+  note_relief(engine, on_device);
   return true;
 }
 
@@ -306,7 +340,7 @@ void end_own_survey(Engine& engine, CheckpointState& s) {
 void refuse_known(Engine& engine, CheckpointState& s) {
   if (!s.known) return;
   const std::uint64_t least = s.schedule->least_of_any();
-  if (!s.update && least > static_cast<std::uint64_t>(engine.state_budget))
+  if (!s.update && least > static_cast<std::uint64_t>(most_bytes(engine)))
     s.first = {s.schedule->clone(), 0, true, 0, true, false};
   refuse_hopeless(engine, s, least);
 }

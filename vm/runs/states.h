@@ -74,7 +74,7 @@ struct ReverseState final : SweepState {
   std::uint64_t cost = 0, largest = 0, largest_swept = 0;
   bool counts_work() const override { return work == nullptr; }
   void worked(std::uint64_t ticks, std::uint64_t bytes) override;
-  void account() { own.set(work == nullptr ? static_cast<std::int64_t>(sizeof(ReverseState)) : 0); }
+  void account() override { own.set(work == nullptr ? static_cast<std::int64_t>(sizeof(ReverseState)) : 0); }
   EffectLog* effects() override { return work != nullptr ? &log : nullptr; }
   machine::OwnedState clone(Engine& engine) const override;
   void finished(Engine& engine, Value value, std::uint64_t steps) override;
@@ -302,8 +302,9 @@ void discard(Engine& engine, CheckpointState& s, std::uint32_t slot);
 // Memory has run out within the budget, and the program is about to end. An outermost gradient that was planned and has handed on
 // nothing yet begins once more from its start, with less to keep: with three quarters of what it planned with, then by bisection,
 // then with three states. How much memory is in use at a moment decides that, so nobody promises its number of steps.
-// False: there is none. Whatever ran inside is gone then.
-bool begin_again(Engine& engine);
+// False: there is none. Whatever ran inside is gone then. `on_device`: a device has no room. The first time, all plans from there
+// on are made for what was held then.
+bool begin_again(Engine& engine, bool on_device);
 // Whether it would, had it a start.
 bool can_begin_again(const Engine& engine, const CheckpointState& s);
 // A known run that came otherwise begins once more from its start, as if nobody knew it.

@@ -1,5 +1,5 @@
-// See streamed.h. In the language a plan is a list of two: a line that says what is in it, and its bytes, a tensor of u8. So it is
-// printed, compared, saved in capsules and written to files like everything else.
+// See streamed.h. In the language a plan is a list of two: a line that says what is in it, and its bytes, a tensor of u8. So it
+// is printed, compared, saved in capsules and written to files like everything else.
 #include "vm/runs/streamed.h"
 
 #include "ops/operator_ids.h"
@@ -85,8 +85,8 @@ AccessPlan plan_in(Engine& engine, Value plan) {
   Value bytes = plan;
   if (plan.is_pair() && plan.pair()->cdr.is_pair()) bytes = plan.pair()->cdr.pair()->car;
   if (!value::is_tensor(bytes) || value::tensor_of(bytes).dtype != ops::DType::u8 || value::tensor_of(bytes).rank() != 1)
-    throw ProgramError(fmt::format("{}: expected a plan that get-streaming-plan gave, or its bytes, got {}", kCallWith,
-                                   engine.describe(plan)));
+    throw ProgramError(
+        fmt::format("{}: expected a plan that get-streaming-plan gave, or its bytes, got {}", kCallWith, engine.describe(plan)));
   ops::Tensor t = machine::tensors::elements_of(engine, bytes);
   if (!t.contiguous()) t = engine.tensors().runtime.apply(ops::OperatorId::contiguous, {t});
   const auto size = static_cast<std::size_t>(t.elements());
@@ -114,7 +114,7 @@ machine::OwnedState StreamedState::clone(Engine& engine) const {
 void StreamedState::account() {
   constexpr std::int64_t kPiece = std::int64_t{1} << 14;
   if (streamed == nullptr) return;
-  const auto bytes = static_cast<std::int64_t>(streamed->recorder ? streamed->recorder->bytes()
+  const auto bytes = static_cast<std::int64_t>(streamed->recorder          ? streamed->recorder->bytes()
                                                : streamed->plan != nullptr ? streamed->plan->bytes_of_memory()
                                                                            : 0);
   if (bytes > charged.bytes()) charged.set((bytes / kPiece + 1) * kPiece);
@@ -139,7 +139,8 @@ Value StreamedState::result(Engine& engine, Value value) {
     }
   }
   engine.heap().release(owned.take());
-  if (given_up) throw ProgramError(fmt::format("{}: it was interrupted, and went on within a gradient, where no plan can be made", kGet));
+  if (given_up)
+    throw ProgramError(fmt::format("{}: it was interrupted, and went on within a gradient, where no plan can be made", kGet));
   // The plan, and then its bytes, are made beside what was recorded.
   const value::Charged room(engine.heap(), engine.heap().scratch, 2 * static_cast<std::int64_t>(streamed->recorder->bytes()));
   std::string fault;
@@ -159,9 +160,10 @@ void start_streamed(Engine& engine, bool records, Value plan, Value f, Value x) 
   const char* const name = records ? kGet : kCallWith;
   if (!f.is_procedure()) throw ProgramError(fmt::format("{}: expected a procedure, got {}", name, engine.describe(f)));
   if (!is_alone(engine) && records)
-    throw ProgramError(fmt::format("{}: a plan of what is differentiated would be another in every replay; record it outside of the "
-                                   "gradient (the procedure that it is given may take gradients)",
-                                   kGet));
+    throw ProgramError(
+        fmt::format("{}: a plan of what is differentiated would be another in every replay; record it outside of the "
+                    "gradient (the procedure that it is given may take gradients)",
+                    kGet));
   if (auto* const device = engine.tensors().streaming(); device != nullptr) engine.meter().spend(2 * device->work_to_enter());
   Heap& heap = engine.heap();
   auto made = heap.own<StreamedState>(engine);

@@ -19,7 +19,7 @@ struct StreamedState final : machine::RunState {
   explicit StreamedState(Engine& engine) : charged(engine.heap(), engine.heap().scratch) {}
   std::shared_ptr<ops::streaming::Call> streamed; // null where it was resumed in a gradient, whose replays would stray from it
   bool given_up = false;                          // so that what it recorded is no plan
-  value::Charged charged;                                 // for what is recorded
+  value::Charged charged;                         // for what is recorded
 
   machine::OwnedState clone(Engine& engine) const override;
   void activate(Engine&) const override {}
