@@ -112,9 +112,8 @@ Verdict try_capsule(const Bytes& file) {
   std::string error;
   // Every other one goes on where tensors stream.
   const auto parity = std::accumulate(file.begin(), file.end(), std::byte{0}, [](std::byte a, std::byte b) { return a ^ b; });
-  const cairn::machine::Options options = (parity & std::byte{1}) != std::byte{0}
-                                              ? streaming(with_hosts(nullptr))
-                                              : with_hosts(nullptr);
+  const cairn::machine::Options options =
+      (parity & std::byte{1}) != std::byte{0} ? streaming(with_hosts(nullptr)) : with_hosts(nullptr);
   Engine machine(options, cairn::runs::kOperators);
   bool accepted = false;
   try {

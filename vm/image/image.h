@@ -243,7 +243,7 @@ private:
   std::unordered_map<std::uint64_t, std::uint64_t> renumbered_;
   std::vector<std::function<void()>> recordings_;
   std::vector<std::shared_ptr<const int>> updates_; // by number, what copies of one update have in common
-  bool states_as_values_ = false; // in registers of the machine's own code only
+  bool states_as_values_ = false;                   // in registers of the machine's own code only
   value::ChargedVector<const Frame*> frames_;
   value::ChargedVector<const value::Bundle*> bundles_;
   value::ChargedVector<RunList> stacks_;
