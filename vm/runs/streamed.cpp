@@ -159,6 +159,8 @@ Value StreamedState::result(Engine& engine, Value value) {
 void start_streamed(Engine& engine, bool records, Value plan, Value f, Value x) {
   const char* const name = records ? kGet : kCallWith;
   if (!f.is_procedure()) throw ProgramError(fmt::format("{}: expected a procedure, got {}", name, engine.describe(f)));
+  constexpr std::uint64_t kWorkOfRun = 4; // that it looks at, to know whether it is alone
+  engine.meter().spend(kWorkOfRun * engine.runs.size());
   if (!is_alone(engine) && records)
     throw ProgramError(
         fmt::format("{}: a plan of what is differentiated would be another in every replay; record it outside of the "
