@@ -99,6 +99,7 @@ void Residents::put_in_order(Resident& block, bool dirty, Picoseconds free_at) n
     if (first_ != nullptr) first_->before = &block;
     first_ = &block;
     bytes_ += block.bytes;
+    ++count_;
   }
   note(block, dirty, free_at);
   insert_or_forget(block);
@@ -117,6 +118,7 @@ void Residents::take_out(Resident& block) noexcept {
   erase(block);
   block.here = false;
   bytes_ -= block.bytes;
+  --count_;
   (block.before != nullptr ? block.before->behind : first_) = block.behind;
   if (block.behind != nullptr) block.behind->before = block.before;
 }

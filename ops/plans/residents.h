@@ -81,6 +81,7 @@ public:
 
   Resident* first() const { return first_; } // of those that are here, in no order
   std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t count() const { return count_; }
   // Blocks of the plan that exist, are not here, and will be needed with their elements: (position, block), the soonest first.
   // Empty off the plan.
   const std::set<std::pair<std::uint64_t, std::uint32_t>>& missing() const { return missing_; }
@@ -134,7 +135,7 @@ private:
   // As long as all fits there is no order, and next uses are not looked up.
   mutable std::set<Key> orders_[kClasses];
   mutable bool ordered_ = false;
-  std::uint64_t bytes_ = 0, now_ = 0;
+  std::uint64_t bytes_ = 0, count_ = 0, now_ = 0;
 };
 
 } // namespace cairn::ops::plans

@@ -44,6 +44,7 @@ public:
     call_ = call;
     residency_.enter(call_.get());
   }
+  std::uint64_t work_to_enter() const override { return residency_.work_to_enter(); }
   std::uint64_t number_of(Block& block) override { return residency_.number_of(streamed(block)); }
 
   void copy_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) override {

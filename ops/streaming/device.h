@@ -52,6 +52,8 @@ public:
   // none. In a call begin_call() does nothing. Whoever goes on with a call may enter it again; that of the last time costs
   // nothing.
   virtual void enter(const std::shared_ptr<Call>& call) = 0;
+  // What it takes to enter a call, as work: what is on the device gets other names.
+  virtual std::uint64_t work_to_enter() const = 0;
   // By what a call knows a block of this device; no other block will have it.
   virtual std::uint64_t number_of(Block& block) = 0;
 };

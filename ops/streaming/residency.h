@@ -71,6 +71,7 @@ public:
   void note_relief() { ++counts_.relieved; }
   void begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves);
   void enter(Call* call); // null: what follows belongs to none. It is not gone before another one is entered
+  std::uint64_t work_to_enter() const { return kWorkOfResident * residents_.count(); }
   // By what a call knows a block.
   std::uint64_t number_of(StreamedBlock& block);
 
@@ -83,6 +84,7 @@ public:
 private:
   static constexpr std::uintptr_t kFirstName = std::uintptr_t{1} << 57;
   static constexpr std::int64_t kAlignment = 512;
+  static constexpr std::uint64_t kWorkOfResident = 4; // to be known by another name
 
   // `reason`: what a trace says of the copy.
   void bring_to_device(StreamedBlock& block, std::string_view reason);

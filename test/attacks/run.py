@@ -51,6 +51,8 @@ class Room:
         (self.path / "input").write_text(attack.input() if callable(attack.input) else attack.input)
         for tool, *arguments in attack.before:
             subprocess.run([self.tools / tool, *arguments], cwd=self.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        for name, make in attack.made.items():
+            (self.path / name).write_bytes(make(self.path))
 
     def __enter__(self):
         return self

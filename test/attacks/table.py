@@ -7,8 +7,11 @@ time under a larger budget, by a host that cancels it (run.py).
 import dataclasses
 import io
 import json
+import pathlib
 import typing
 import zipfile
+
+import plans
 
 ENDED, ERROR, BAD, OVER, STOPPED = 0, 1, 2, 3, 75  # exit codes
 MEMORY = 32 << 20
@@ -31,6 +34,7 @@ class Attack:
     files: dict[str, str | bytes] = dataclasses.field(default_factory=dict)
     sizes: dict[str, int] = dataclasses.field(default_factory=dict)  # of those of them that are longer, with nothing behind
     before: tuple[tuple[str, ...], ...] = ()  # commands; the first word is a tool
+    made: dict[str, typing.Callable[[pathlib.Path], bytes]] = dataclasses.field(default_factory=dict)  # files from the folder that these leave
     command: tuple[str, ...] | None = None  # the tool and its arguments, if it is not `vmrun OPTIONS attack.scm`
     cancelled: bool = True  # tried again by a host that cancels it
 
@@ -679,6 +683,93 @@ SPILLING = [
            options=("--spill=.,2MiB", "--costs=c"), memory=12 << 20, limits=("--work=8000000000",), files={"c": "spill 0\nproduct 1\nflop 1\nbyte 1\n"}, cancelled=False),
 ]
 
+# Plans as values. What is recorded and followed is six products of two tensors of LEAF bytes; plans that lie are made from an honest one's procedure.
+LEAF = 8192
+SMALL = "--device=emulated,memory=28KiB,host=8MiB"
+FOLLOWED = ("(define (f l) (let loop ((i 0) (s (car l))) (if (= i 6) (sumall s) (loop (+ i 1) (tanh (* s (cadr l)))))))\n"
+            "(define l (list (ones '(64 32)) (ones '(64 32))))\n")
+HONEST = {"record.scm": FOLLOWED + '(write-npy "honest.npy" (cadr (get-streaming-plan f l)))'}
+RECORDED = (("vmrun", SMALL, "record.scm"),)
+ENDLESS_PLAN = "(define (run n t) (if (= n 0) t (run (- n 1) (tanh t))))\n(define t (fill '(4) .5))\n"
+
+
+def lying(blocks, launches, changes=None):
+    """A plan of the two leaves and other blocks, made when the procedure is known. Leaves come first unless all blocks are named."""
+    return {"plan.npy": lambda folder: plans.array_of(plans.plan_of(plans.program_of((folder / "honest.npy").read_bytes()), blocks, launches, changes))}
+
+
+def spoilt(change):
+    """The honest plan after `change`, with a right checksum."""
+    def made(folder):
+        array = (folder / "honest.npy").read_bytes()
+        return plans.array_of(plans.sealed(change(array[10 + int.from_bytes(array[8:10], "little"):])))
+    return {"plan.npy": made}
+
+
+LEAVES = [(plans.leaf(0), LEAF), (plans.leaf(1), LEAF)]
+READ_BOTH = (1, [(0, 0), (1, 0)])
+MANY = range(100_000)
+AGAIN = '(define p (to-device (read-npy "plan.npy") \'cpu))\n(let loop () (call-with-streaming-plan p f l) (loop))'
+ONCE = '(call-with-streaming-plan (read-npy "plan.npy") f l)'
+LIES = [
+    Attack(f"a plan that lies, {name}", FOLLOWED + text, code, says, options=(SMALL,), memory=memory << 20, files=HONEST, before=RECORDED, made=made)
+    for name, text, code, says, memory, made in (
+        ("of blocks of hundreds of TiB", AGAIN, STOPPED, "", 64, lying([(plans.born(i), 1 << 48) for i in range(20_000)] + LEAVES,
+         [(1, [(i, 1) for i in range(20_000)] + [(20_000, 0), (20_001, 0)])], {0: [(i, 1) for i in range(20_000)]})),
+        ("of more blocks than there is memory for", AGAIN, OVER, "memory budget", 32, lying([(plans.born(i), 1 << 40) for i in MANY] + LEAVES,
+         [(1, [(i, 1) for i in MANY] + [(len(MANY), 0), (len(MANY) + 1, 0)])], {0: [(i, 1) for i in MANY]})),
+        ("of one block larger than any", ONCE, ERROR, "too large", 32, lying(LEAVES + [(plans.born(0), 1 << 62)], [(1, [(0, 0), (1, 0), (2, 1)])])),
+        ("that says it has four billion blocks", ONCE, ERROR, "makes no sense", 32, spoilt(lambda plan: plan[:32] + b"\xff" * 4 + plan[36:])),
+        ("of a name that comes twice", ONCE, ERROR, "is there twice", 32, lying(LEAVES + [(plans.leaf(1), LEAF)], [READ_BOTH, (1, [(2, 0)])])),
+        ("of launches that do nothing", AGAIN, STOPPED, "", 64, lying(LEAVES, [(1, [(0, 0)])] + [(1, [])] * 200_000 + [(1, [(1, 0)])])),
+        ("of launches that take two weeks", AGAIN, STOPPED, "", 32, lying(LEAVES, [((1 << 58) - 1, READ_BOTH[1])] * 3)),
+        ("of launches that take longer", ONCE, ERROR, "longer than a plan can be", 32, lying(LEAVES, [(1 << 60, READ_BOTH[1])] * 3)),
+        ("of leaves that come and go all the time", AGAIN, STOPPED, "", 64, lying(LEAVES, [(10**6, [(i % 2, 0)]) for i in range(20_000)])),
+        ("of a launch with very many operands", AGAIN, STOPPED, "", 64, lying(LEAVES + [(plans.born(i), 100) for i in range(20_000)],
+         [(1, [(0, 0), (1, 0)] + [(2 + i, 2) for i in range(20_000)])] * 4)),
+        ("of other leaves", ONCE, ERROR, "the plan uses leaf 7", 32, lying([(plans.leaf(7), LEAF)], [(1, [(0, 0)])])),
+        ("of leaves of other sizes", ONCE, ERROR, "in the plan and 8192 here", 32, lying([(plans.leaf(0), LEAF + 1)], [(1, [(0, 0)])])),
+        ("that is empty", AGAIN, STOPPED, "", 32, lying([], [])),
+        ("in every order of its bytes", '(define p (read-npy "plan.npy"))\n(define (f n) (call-with-error-handler list (lambda () (call-with-streaming-plan (index p (list n #f)) car l))) (f (+ n 1)))\n(f 0)',
+         (STOPPED, ERROR), "", 32, spoilt(lambda plan: plan)))
+]
+PLANS = LIES + [
+    Attack(f"plans as values, {name}", ENDLESS_PLAN + text, code, says, options=options or ("--device=emulated,memory=1MiB,host=8MiB",), memory=memory << 20,
+           limits=OUTPUT + ("--steps=1000000",) + (() if code == OVER else WORK))
+    for name, text, code, says, options, memory in (
+        ("a recording without end", "(get-streaming-plan (lambda (t) (run -1 t)) t)", OVER, "memory budget", (), 8),
+        ("a recording without end, of products", "(define m (fill '(64 64) .1))\n(define (f m) (f (matmul m m)))\n(get-streaming-plan f m)", (OVER, STOPPED), "", (), 32),
+        ("recordings within each other without end", "(define (f t) (get-streaming-plan f (tanh t)))\n(f t)", (OVER, STOPPED), "", (), 32),
+        ("recordings one after the other", "(define (again) (get-streaming-plan (lambda (t) (run 50 t)) t) (again))\n(again)", STOPPED, "", (), 32),
+        ("plans that are all kept", "(define (again l) (again (cons (get-streaming-plan (lambda (t) (run 50 t)) t) l)))\n(again '())", (OVER, STOPPED), "", (), 8),
+        ("plans followed within each other", "(define (g t) (run 5 t))\n(define p (get-streaming-plan g t))\n(define (f t) (call-with-streaming-plan p g t) (f (call-with-streaming-plan p g t)))\n"
+         "(define q (get-streaming-plan (lambda (t) (run 200 t)) t))\n(call-with-streaming-plan p g t)\n(f t)", STOPPED, "", (), 32),
+        ("a plan that follows itself without end", "(define (g t) (if (tensor? p) (call-with-streaming-plan p g t) t))\n(define p #f)\n(define q (cadr (get-streaming-plan g t)))\n"
+         "(define (f p) (lambda (t) t))\n(define (h t) (call-with-streaming-plan r h t))\n(define r (get-streaming-plan (lambda (t) t) t))\n(h t)", ERROR, "of another procedure", (), 32),
+        ("one recording gone on with thousands of times", "(define z (interrupt (lambda (t) (get-streaming-plan (lambda (t) (run 3000 t)) t)) t 20000))\n(let loop () (interrupt resume z 10) (loop))",
+         STOPPED, "", (), 32),
+        ("one recording kept thousands of times", "(define z (interrupt (lambda (t) (get-streaming-plan (lambda (t) (run 3000 t)) t)) t 20000))\n"
+         "(let loop ((l '())) (loop (cons (interrupt resume z 10) l)))", OVER, "memory budget", (), 32),
+        ("of very many tensors", "(define l (build-list 60000 (lambda (i) (fill '() 1.))))\n(let loop () (get-streaming-plan car l) (loop))", (STOPPED, OVER), "", (), 128),
+        ("of a list that doubles", DOUBLED.replace("'x", "(fill '(1) 1.)") + "(get-streaming-plan (lambda (x) 1) big)", ENDED, "", (), 32),
+        ("bytes with strides", "(define p (cadr (get-streaming-plan (lambda (t) (run 5 t)) t)))\n(call-with-streaming-plan (index (concat-tensors (list p p) 0) '(0 #f 2)) car t)", ERROR, "no streaming plan", (), 32),
+        ("bytes of a stretched tensor", "(call-with-streaming-plan (expand-tensor (fill '(1) 1 'u8) '(20000000000)) car t)", (OVER, STOPPED), "", (), 32),
+        ("bytes that are none", "(call-with-streaming-plan (list 'plan (fill '(40) 1.)) car t)", ERROR, "expected a plan", (), 32),
+        ("bytes in a matrix", "(call-with-streaming-plan (fill '(8 8) 1 'u8) car t)", ERROR, "expected a plan", (), 32),
+        ("no bytes", "(call-with-streaming-plan (fill '(0) 1 'u8) car t)", ERROR, "no streaming plan", (), 32),
+        ("bytes on the device that streams", "(define (f t) (run 5 t))\n(define p (get-streaming-plan f t))\n(call-with-streaming-plan (to-device (cadr p) 'streaming) f t)\n"
+         "(call-with-streaming-plan (to-device (cadr p) 'gpu) f t)", ENDED, "", (), 32),
+        ("a plan of another procedure with its name", "(define p (let () (define (f t) (run 5 t)) (get-streaming-plan f t)))\n(define q (let () (define (f t) (run 9 t)) (call-with-streaming-plan p f t)))", ENDED, "", (), 32),
+        ("a plan in a gradient without end", "(define (f t) (run 5 t))\n(define p (get-streaming-plan f t))\n(checkpoint-*j (lambda (t) (let loop () (call-with-streaming-plan p f t) (loop))) t 1)", (OVER, STOPPED), "", (), 32),
+        ("a procedure that is none", "(get-streaming-plan 1 t)", ERROR, "expected a procedure", (), 32),
+        ("a recording that is resumed as itself", "(define z (interrupt (lambda (t) (get-streaming-plan (lambda (t) (run 100 t)) t)) t 300))\n(get-streaming-plan resume z)\n"
+         "(let loop ((z z)) (loop (interrupt (lambda (z) (get-streaming-plan resume z)) z 20)))", (ERROR, STOPPED, OVER), "", (), 32),
+        ("a policy that there is none of", "1", BAD, "policy", ("--device=emulated,memory=1MiB,host=8MiB,policy=" + "x" * 1000,), 32),
+        ("a trace in a folder", "1", BAD, "trace", ("--device=emulated,memory=1MiB,host=8MiB", "--trace-file=."), 32),
+        ("a trace in a folder that is none", "1", BAD, "trace", ("--device=emulated,memory=1MiB,host=8MiB", "--trace-file=none/t"), 32),
+        ("a trace on a full disk", "(run -1 t)", (OVER, STOPPED, ERROR, BAD), "", ("--device=emulated,memory=1MiB,host=8MiB", "--trace-file=/dev/full"), 32))
+]
+
 HANDLERS = [
     Attack("handlers within each other", "(define (f n) (call-with-error-handler list (lambda () (+ 1 (f (+ n 1))))))\n(f 0)", OVER),
     Attack("a handler for memory", "(define (grow l) (grow (cons (make-vector 100 l) l)))\n(call-with-error-handler list (lambda () (grow '())))", OVER),
@@ -701,4 +792,4 @@ HANDLERS = [
     Attack("keys without end", "(split-key 1 1000000000)", (STOPPED, OVER)),
 ]
 
-ATTACKS = TEXTS + FILES + DATA + VALUES + RUNS + TENSORS + STATES + HANDLERS + SPILLING
+ATTACKS = TEXTS + FILES + DATA + VALUES + RUNS + TENSORS + STATES + HANDLERS + SPILLING + PLANS

@@ -164,6 +164,7 @@ void start_streamed(Engine& engine, bool records, Value plan, Value f, Value x) 
         fmt::format("{}: a plan of what is differentiated would be another in every replay; record it outside of the "
                     "gradient (the procedure that it is given may take gradients)",
                     kGet));
+  if (auto* const device = engine.tensors().streaming(); device != nullptr) engine.meter().spend(2 * device->work_to_enter());
   Heap& heap = engine.heap();
   auto made = heap.own<StreamedState>(engine);
   made->streamed = std::make_shared<ops::streaming::Call>();
