@@ -35,8 +35,8 @@ Names names_of(const std::vector<Resident*>& residents) {
 }
 
 // A memory with blocks that are known by their names.
-struct Room {
-  explicit Room(const Follower* follower, const Foresight* foresight = nullptr) : residents(follower, foresight) {}
+struct OneMemory {
+  explicit OneMemory(const Follower* follower, const Foresight* foresight = nullptr) : residents(follower, foresight) {}
   Resident& at(Name name) {
     auto& block = blocks[name];
     if (block == nullptr) block = std::make_unique<Resident>();
@@ -59,7 +59,7 @@ TEST_CASE("along a plan who is needed last leaves first") {
   const AccessPlan plan = in_order(20, 10);
   Follower follower(plan);
   follower.launch({});
-  Room room(&follower);
+  OneMemory room(&follower);
   for (const std::uint64_t leaf : {5, 12, 3, 17, 9}) room.put(leaf_name(leaf), 10, false);
   CHECK(room.residents.bytes() == 50);
   CHECK(room.residents.missing().size() == 14);
@@ -85,7 +85,7 @@ TEST_CASE("what must be written back and fetched again stays twice as long") {
   const AccessPlan plan = in_order(40, 10, 30);
   Follower follower(plan);
   follower.launch({});
-  Room room(&follower);
+  OneMemory room(&follower);
   room.put(leaf_name(20), 10, true);
   room.put(leaf_name(9), 10, false);
   room.put(leaf_name(11), 10, false);
@@ -102,7 +102,7 @@ TEST_CASE("what the others make superfluous stays") {
   const AccessPlan plan = in_order(20, 10);
   Follower follower(plan);
   follower.launch({});
-  Room room(&follower);
+  OneMemory room(&follower);
   room.put(leaf_name(18), 1, false);
   room.put(leaf_name(15), 100, false);
   room.put(leaf_name(12), 100, false);
@@ -114,7 +114,7 @@ TEST_CASE("who is in use for long stays if there is somebody else") {
   const AccessPlan plan = in_order(20, 10);
   Follower follower(plan);
   follower.launch({});
-  Room room(&follower);
+  OneMemory room(&follower);
   const Link link{.bytes_in = 1'000'000'000, .bytes_out = 1'000'000'000, .latency = 0}; // a nanosecond a byte
   room.put(leaf_name(18), 10, false, 500);
   room.put(leaf_name(15), 10, true, 100);
@@ -131,7 +131,7 @@ TEST_CASE("without a plan, or off it, the least recently used leaves first, and 
   Follower follower(plan);
   follower.launch({});
   for (const bool with_plan : {false, true}) {
-    Room room(with_plan ? &follower : nullptr);
+    OneMemory room(with_plan ? &follower : nullptr);
     const std::uint64_t leaves[] = {5, 12, 3, 17};
     for (const std::uint64_t leaf : leaves) {
       room.put(leaf_name(leaf), 10, leaf == 5);
@@ -151,7 +151,7 @@ TEST_CASE("a block is brought just in time, and only for what is needed later") 
   const AccessPlan plan = in_order(20, 1000); // a launch a nanosecond
   Follower follower(plan);
   follower.launch({});
-  Room room(&follower);
+  OneMemory room(&follower);
   const Link link{.bytes_in = 1'000'000'000'000, .bytes_out = 1'000'000'000'000, .latency = 0}; // a copy a nanosecond
   const Prefetcher prefetcher(follower, room.residents, link, 4000);
   for (const std::uint64_t leaf : {1, 2, 4, 9}) room.put(leaf_name(leaf), 1000, false);
@@ -188,16 +188,16 @@ TEST_CASE("an order that is made when it is asked for is the one that was kept a
     Foresight foresight{std::vector<bool>(run.parts().uses.size()), 2 + seed % 3};
     std::mt19937_64 random(seed);
     for (std::size_t use = 0; use < foresight.copied_out.size(); ++use) foresight.copied_out[use] = random() % 3 == 0;
-    Room kept(is_planned ? &follower : nullptr, &foresight), late(is_planned ? &follower : nullptr, &foresight);
+    OneMemory kept(is_planned ? &follower : nullptr, &foresight), late(is_planned ? &follower : nullptr, &foresight);
     const auto both = [&](auto&& what) {
-      for (Room* const room : {&kept, &late}) what(*room);
+      for (OneMemory* const room : {&kept, &late}) what(*room);
     };
     const Link link{.bytes_in = 1'000'000'000'000, .bytes_out = 1'000'000'000'000, .latency = 3};
     for (std::size_t at = 0; at < run.size(); ++at) {
       for (const Change& change : run.changes(at)) {
         if (change.made) continue;
         const Name name = run.blocks()[change.block].name;
-        both([&](Room& room) { room.residents.dropped(room.at(name)); });
+        both([&](OneMemory& room) { room.residents.dropped(room.at(name)); });
         follower.dropped(name);
       }
       std::vector<Access> accesses;
@@ -205,16 +205,17 @@ TEST_CASE("an order that is made when it is asked for is the one that was kept a
         accesses.push_back({run.blocks()[use.block].name, run.blocks()[use.block].bytes, use.use});
       if (random() % 16 == 0) accesses.push_back(read(leaf_name(1000), 1)); // another launch than the plan foretells
       const Follower::Step step = follower.launch(accesses);
-      if (step == Follower::Step::diverges || step == Follower::Step::returns) both([](Room& room) { room.residents.replan(); });
+      if (step == Follower::Step::diverges || step == Follower::Step::returns)
+        both([](OneMemory& room) { room.residents.replan(); });
       const Picoseconds end = 10 * at;
       for (const Access& access : accesses) {
         const bool is_dirty = writes(access.use) || random() % 3 == 0;
-        both([&](Room& room) { room.put(access.name, access.bytes, is_dirty, end); });
+        both([&](OneMemory& room) { room.put(access.name, access.bytes, is_dirty, end); });
         REQUIRE(kept.residents.must_out(kept.at(access.name)) == late.residents.must_out(late.at(access.name)));
-        if (random() % 5 == 0) both([&](Room& room) { room.residents.cleaned(room.at(access.name), end + 7); });
-        if (random() % 7 == 0) both([&](Room& room) { room.at(access.name).pins ^= 1; });
+        if (random() % 5 == 0) both([&](OneMemory& room) { room.residents.cleaned(room.at(access.name), end + 7); });
+        if (random() % 7 == 0) both([&](OneMemory& room) { room.at(access.name).pins ^= 1; });
       }
-      both([](Room& room) { room.residents.tick(); });
+      both([](OneMemory& room) { room.residents.tick(); });
       REQUIRE(kept.residents.missing() == late.residents.missing());
       Residents::Want want{.bytes = 1 + random() % 40};
       if (random() % 2 == 0) want.needed_at = follower.position() + random() % 20;
@@ -228,13 +229,13 @@ TEST_CASE("an order that is made when it is asked for is the one that was kept a
         REQUIRE(late.choose(want) == leaving);
         ++asked;
         different_from_nothing += leaving.empty() ? 0 : 1;
-        both([&](Room& room) {
+        both([&](OneMemory& room) {
           for (const Name name : leaving) room.residents.remove(room.at(name));
         });
       }
       if (random() % 8 == 0) {
         const auto as_it_is = [](Resident&) {};
-        both([&](Room& room) { room.residents.begin(is_planned ? &follower : nullptr, &foresight, as_it_is); });
+        both([&](OneMemory& room) { room.residents.begin(is_planned ? &follower : nullptr, &foresight, as_it_is); });
         kept.choose({.bytes = 1});
       }
     }

@@ -68,8 +68,8 @@ AccessPlan gone_astray(const AccessPlan& run, std::mt19937_64& random) {
 }
 
 constexpr Policy kByBlocks[] = {Policy::planned, Policy::planned_on_demand, Policy::demand, Policy::queued_demand};
-constexpr Policy kPolicies[] = {Policy::planned, Policy::planned_on_demand,  Policy::demand,         Policy::queued_demand,
-                                Policy::unified, Policy::unified_prefetched, Policy::unified_planned};
+constexpr Policy kAllPolicies[] = {Policy::planned, Policy::planned_on_demand,  Policy::demand,         Policy::queued_demand,
+                                   Policy::unified, Policy::unified_prefetched, Policy::unified_planned};
 
 Memory memory_of(std::uint64_t capacity, std::mt19937_64& random) {
   Memory memory;
@@ -130,7 +130,7 @@ TEST_CASE("a launch that the memory does not hold is said to fail") {
   const AccessPlan run = training({.layers = 4, .weight = 1000});
   Memory memory;
   memory.capacity = 999;
-  for (const Policy policy : kPolicies)
+  for (const Policy policy : kAllPolicies)
     CHECK(simulate(run, nullptr, policy, memory).failed.starts_with("launch 0 finds no room"));
   memory.capacity = 1000;
   for (const Policy policy : kByBlocks) CHECK(simulate(run, nullptr, policy, memory).failed.empty());
@@ -141,7 +141,7 @@ TEST_CASE("where all fits each block comes once and nothing leaves") {
   const AccessPlan run = training(network);
   Memory memory;
   memory.capacity = std::uint64_t{1} << 32;
-  for (const Policy policy : kPolicies) {
+  for (const Policy policy : kAllPolicies) {
     const Simulated did = simulate(run, nullptr, policy, memory);
     CHECK(did.bytes_in == network.layers * network.weight);
     CHECK(did.bytes_out == 0);

@@ -16,7 +16,7 @@ constexpr struct {
 } kTrackNames[] = {
     {"execute", "execute"}, {"copy_in", "copy in"}, {"copy_out", "copy out"}, {"update", "update"}, {"disk", "disk"}};
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -63,7 +63,7 @@ std::size_t TraceFile::track(const char* name) {
   while (at + 1 < kTracks && kTrackNames[at].name != name) ++at;
   if (std::exchange(named_[at], true)) return at + 1;
   const std::string number = std::to_string(at + 1), begin = "\"ph\":\"M\",\"pid\":1,\"tid\":" + number;
-  put(begin + ",\"name\":\"thread_name\",\"args\":{\"name\":" + quoted(kTrackNames[at].shown) + '}');
+  put(begin + ",\"name\":\"thread_name\",\"args\":{\"name\":" + in_quotes(kTrackNames[at].shown) + '}');
   put(begin + ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":" + number + '}');
   return at + 1;
 }
@@ -73,18 +73,18 @@ void TraceFile::add(const cairn_trace_event& event) {
   const std::string bytes = "\"bytes\":" + std::to_string(event.bytes);
   switch (event.kind) {
   case CAIRN_TRACE_KERNEL: {
-    const std::string place = event.place == nullptr ? "" : ",\"place\":" + quoted(event.place);
-    return put("\"ph\":\"X\"" + on_track() + ",\"name\":" + quoted(event.name) + ",\"cat\":\"kernel\",\"args\":{\"shapes\":" +
-               quoted(event.shapes) + ',' + bytes + ",\"flops\":" + number(event.flops) + place + '}');
+    const std::string place = event.place == nullptr ? "" : ",\"place\":" + in_quotes(event.place);
+    return put("\"ph\":\"X\"" + on_track() + ",\"name\":" + in_quotes(event.name) + ",\"cat\":\"kernel\",\"args\":{\"shapes\":" +
+               in_quotes(event.shapes) + ',' + bytes + ",\"flops\":" + number(event.flops) + place + '}');
   }
   case CAIRN_TRACE_COPY:
-    return put("\"ph\":\"X\"" + on_track() + ",\"name\":" + quoted(event.name) + ",\"cat\":\"copy\",\"args\":{" + bytes +
-               ",\"reason\":" + quoted(event.reason) + '}');
+    return put("\"ph\":\"X\"" + on_track() + ",\"name\":" + in_quotes(event.name) + ",\"cat\":\"copy\",\"args\":{" + bytes +
+               ",\"reason\":" + in_quotes(event.reason) + '}');
   case CAIRN_TRACE_MEMORY:
     return put("\"ph\":\"C\",\"pid\":1,\"ts\":" + microseconds(event.begin) +
-               ",\"name\":" + quoted(std::string("memory of the ") + event.track) + ",\"args\":{" + bytes + '}');
+               ",\"name\":" + in_quotes(std::string("memory of the ") + event.track) + ",\"args\":{" + bytes + '}');
   case CAIRN_TRACE_MOMENT:
-    return put("\"ph\":\"i\",\"s\":\"p\",\"pid\":1,\"ts\":" + microseconds(event.begin) + ",\"name\":" + quoted(event.name));
+    return put("\"ph\":\"i\",\"s\":\"p\",\"pid\":1,\"ts\":" + microseconds(event.begin) + ",\"name\":" + in_quotes(event.name));
   default:
     return;
   }

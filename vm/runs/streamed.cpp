@@ -44,7 +44,7 @@ std::uint64_t digest_of(const Engine& engine, Value f) {
   return digest.value();
 }
 
-struct Leaves {
+struct StreamedBlocks {
   std::vector<std::uint64_t> numbers, bytes;
 };
 
@@ -57,8 +57,8 @@ Places places_of(Engine& engine, const std::vector<std::uint64_t>& numbers) {
 }
 
 // The tensors in x that stream, in the order in which they stand there, each storage once.
-Leaves leaves_of(Engine& engine, Value x) {
-  Leaves leaves;
+StreamedBlocks streamed_blocks_in(Engine& engine, Value x) {
+  StreamedBlocks leaves;
   ops::streaming::StreamingDevice* const device = engine.tensors().streaming();
   if (device == nullptr) return leaves;
   value::ChargedSet<std::uint64_t> met{value::ChargedAllocator<std::uint64_t>(engine.heap())};
@@ -133,7 +133,7 @@ Value StreamedState::result(Engine& engine, Value value) {
   std::vector<ops::plans::Name> kept;
   if (!given_up) {
     const Places places = places_of(engine, streamed->leaves);
-    for (const std::uint64_t number : leaves_of(engine, value).numbers) {
+    for (const std::uint64_t number : streamed_blocks_in(engine, value).numbers) {
       const auto leaf = places.find(number);
       kept.push_back(leaf != places.end() ? ops::plans::leaf_name(leaf->second) : ops::plans::born_name(number));
     }
@@ -171,7 +171,7 @@ void start_streamed(Engine& engine, bool records, Value plan, Value f, Value x) 
   auto made = heap.own<StreamedState>(engine);
   made->streamed = std::make_shared<ops::streaming::Call>();
   ops::streaming::Call& call = *made->streamed;
-  Leaves leaves = leaves_of(engine, x);
+  StreamedBlocks leaves = streamed_blocks_in(engine, x);
   const std::uint64_t program = digest_of(engine, f);
   if (records) {
     call.recorder.emplace(program);
