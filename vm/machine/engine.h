@@ -104,6 +104,11 @@ public:
   Run& current() { return runs.back(); }
   // The call of the device that streams to which launches belong; null: none.
   const std::shared_ptr<ops::streaming::Call>& streamed_call() const;
+  // The state of the innermost streamed run, or null.
+  RunState* streamed_run() const {
+    const std::uint32_t place = runs.empty() ? 0 : runs.back().streamed;
+    return place == 0 ? nullptr : runs[place - 1].run_state();
+  }
   // Tells that device, where the runs have become others.
   void enter_streamed_call() noexcept;
   // Pushes a run and derives its inherited parts. Takes over what it owns, also where there is no memory.

@@ -129,7 +129,7 @@ struct Run {
   std::uint64_t least_deadline = kNever;
   Tape* tape = nullptr;
   std::uint32_t forward_depth = 0;
-  RunState* streamed = nullptr; // of the innermost streamed run
+  std::uint32_t streamed = 0; // 1 + the place of the innermost streamed run; 0: there is none
 
   RunState* run_state() const { return state != nullptr ? static_cast<RunState*>(state->native) : nullptr; }
 };

@@ -21,7 +21,8 @@ const std::shared_ptr<ops::streaming::Call>& RunState::call() const {
 
 const std::shared_ptr<ops::streaming::Call>& Engine::streamed_call() const {
   static const std::shared_ptr<ops::streaming::Call> none;
-  return runs.empty() || runs.back().streamed == nullptr ? none : runs.back().streamed->call();
+  const RunState* const state = streamed_run();
+  return state == nullptr ? none : state->call();
 }
 
 void Engine::enter_streamed_call() noexcept {
@@ -48,7 +49,7 @@ void Engine::derive(std::size_t i) {
   r.tape = nullptr;
   r.forward_depth = 0;
   r.schedule = 0;
-  r.streamed = nullptr;
+  r.streamed = 0;
   if (i > 0) {
     const Run& below = runs[i - 1];
     r.least_deadline = std::min(r.deadline, below.least_deadline);
@@ -63,7 +64,7 @@ void Engine::derive(std::size_t i) {
   if (r.kind == RunKind::reverse || r.kind == RunKind::interval) r.tape = r.run_state()->tape();
   if (r.state != nullptr) r.run_state()->activate(*this);
   if (r.kind == RunKind::forward) ++r.forward_depth;
-  if (r.kind == RunKind::streamed) r.streamed = r.run_state();
+  if (r.kind == RunKind::streamed) r.streamed = static_cast<std::uint32_t>(i + 1);
 }
 
 void Engine::push_run(Run run) {

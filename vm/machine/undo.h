@@ -46,7 +46,7 @@ template <class F> decltype(auto) stoppable(Engine& engine, Tape* tape, F&& f) {
   const Undo undo(engine, tape);
   try {
     engine.meter().poll();
-    if (RunState* const streamed = engine.runs.back().streamed; streamed != nullptr) streamed->account();
+    if (RunState* const streamed = engine.streamed_run(); streamed != nullptr) streamed->account();
     return f();
   } catch (const ops::Stopped&) {
     undo.put_back();
