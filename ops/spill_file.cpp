@@ -312,7 +312,9 @@ void SpillFile::work() {
     lock.lock();
     const bool stopped = fault.empty() && copy.stopped_;
     copy.fate_ = fault.empty() && !(stopped && copy.writes_) ? Fate::done : Fate::failed;
-    if (fault.empty() && !stopped) (copy.writes_ ? written_ : read_) += copy.to_ - copy.from_;
+    // A write that was stopped half-way counts as a whole: how far it came depends on the disk, and what is told to people should
+    // not.
+    if (fault.empty() && (copy.writes_ || !stopped)) (copy.writes_ ? written_ : read_) += copy.to_ - copy.from_;
     if (!fault.empty()) (copy.writes_ ? write_fault_ : read_fault_) = std::move(fault);
     done_.notify_all();
   }
