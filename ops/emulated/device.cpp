@@ -354,7 +354,7 @@ private:
   }
 
   // Gives the work its ticket, notes what it uses and queues it. A ticket that nobody works on would never be done: what may fail
-  // for want of memory comes before, but for the notes, after whose failure the ticket is all that is queued.
+  // for want of memory comes before, but for times and notes, after whose failure the ticket is all that is queued.
   struct Queued {
     Operation operation;
     VirtualTime::Span span;
@@ -364,12 +364,13 @@ private:
     Work& work = one.front();
     stream(kind).start(streams_, faults_);
     const Operation operation = work.operation = ordering_.add(kind, reads, writes);
-    if (work.kernel == nullptr) work.name = name_of(kind);
-    work.pause = pause_before(operation);
-    for (const auto& blocks : {reads, writes})
-      for (const Block* const block : blocks) work.ready = std::max(work.ready, tracked(*block).ready);
-    const VirtualTime::Span span = time_.add(operation, work.modelled, work.ready);
+    VirtualTime::Span span;
     try {
+      if (work.kernel == nullptr) work.name = name_of(kind);
+      work.pause = pause_before(operation);
+      for (const auto& blocks : {reads, writes})
+        for (const Block* const block : blocks) work.ready = std::max(work.ready, tracked(*block).ready);
+      span = time_.add(operation, work.modelled, work.ready);
       note();
     } catch (...) {
       work.kernel = nullptr;
