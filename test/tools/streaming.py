@@ -68,17 +68,7 @@ PLANS = """(define x (randn '(64 64)))
 (for-each (lambda (t) (write (tensor->number (sum t))) (newline)) (train 3 w))
 """
 # Results on the way take four times what weights do: a tape of all of them has no room where a gradient that keeps less has.
-DEEP = """(define (net w x) (if (null? w) (mean (* x x)) (net (cdr w) (tanh (matmul x (car w))))))
-(define x (randn '(256 64)))
-(define (show t) (write (tensor->number (sum t))) (newline))
-(define (train n w)
-  (if (= n 0)
-      w
-      (let ((r (OPERATOR (lambda (w) (net w x)) w 1.0)))
-        (show (car r))
-        (train (- n 1) (map (lambda (a g) (- a (* 0.1 g))) w (cdr r))))))
-(for-each show (train 3 (map (lambda (i) (* 0.15 (randn '(64 64)))) (iota 40))))
-"""
+DEEP = NET.replace("'(32 128)", "'(256 64)").replace("(train 5 ", "(train 3 ").replace("0.09 (randn '(128 128))", "0.15 (randn '(64 64))").replace("(iota 16)", "(iota 40)")
 DEEP_ENOUGH = ("memory=1700KiB", "memory=400KiB,host=1300KiB", "memory=400KiB,host=500KiB,disk=disk,disk-size=1500KiB")
 MIB = 1 << 20
 
