@@ -35,7 +35,9 @@ struct Pinned {
 // What a device has done so far in virtual time, as its rates say; seconds.
 struct ModelledTime {
   double end = 0;                                          // when all that has been queued is done
-  double execute = 0, copy_in = 0, copy_out = 0, disk = 0; // that each of them was busy
+  double execute = 0;                                      // that kernels took,
+  double update = 0;                                       // and of that on the stream of rules
+  double copy_in = 0, copy_out = 0, disk = 0;              // that each of them was busy
   double stalled = 0;                                      // that kernels waited for copies
 };
 
@@ -91,6 +93,7 @@ public:
   virtual std::uint64_t modelled(const Cost& cost) const = 0;
   virtual plans::Link link() const = 0;
   virtual plans::Timeline timeline() const = 0;
+  virtual plans::Picoseconds end_of_launches(StreamKind stream) const = 0;
   virtual plans::Link disk_link() const = 0; // between the host's memory and the disk
   virtual plans::Picoseconds disk_end() const = 0;
 
