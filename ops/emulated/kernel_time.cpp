@@ -5,10 +5,10 @@
 
 namespace cairn::ops {
 
-KernelTime::Span KernelTime::take(plans::Picoseconds queued, plans::Picoseconds ready, plans::Picoseconds duration) {
+KernelTime::Span KernelTime::take(Picoseconds queued, Picoseconds ready, Picoseconds duration) {
   ready = std::max(ready, queued);
   if (duration == 0) return {ready, ready};
-  if (const plans::Picoseconds from = std::max(end_, queued); ready > from) {
+  if (const Picoseconds from = std::max(end_, queued); ready > from) {
     gaps_.push_back({from, ready});
     if (gaps_.size() > kMostGaps) gaps_.pop_front();
     idle_ += ready - from;
@@ -35,7 +35,7 @@ KernelTime::Span KernelTime::take(plans::Picoseconds queued, plans::Picoseconds 
     }
   }
   if (duration == 0) return span;
-  const plans::Picoseconds from = std::max({end_, ready, queued});
+  const Picoseconds from = std::max({end_, ready, queued});
   end_ = from + duration;
   return {std::min(span.begin, from), end_};
 }

@@ -2,27 +2,28 @@
 // leaves free another one may use. So no stream makes a device faster than it is; it only waits where another one need not.
 #pragma once
 
-#include "ops/plans/access_plan.h"
-
+#include <cstdint>
 #include <deque>
 
 namespace cairn::ops {
 
+using Picoseconds = std::uint64_t;
+
 class KernelTime {
 public:
   struct Span {
-    plans::Picoseconds begin = 0, end = 0;
+    Picoseconds begin = 0, end = 0;
   };
   // What is free from `ready` on, in so many pieces as it takes; kernels that came before keep theirs. `queued`: nothing that
   // comes later is queued before. bad_alloc.
-  Span take(plans::Picoseconds queued, plans::Picoseconds ready, plans::Picoseconds duration);
+  Span take(Picoseconds queued, Picoseconds ready, Picoseconds duration);
   // Times in which there was nothing to do but to wait for other streams.
-  plans::Picoseconds idle() const { return idle_; }
+  Picoseconds idle() const { return idle_; }
 
 private:
   static constexpr std::size_t kMostGaps = 1024; // older ones are nobody's
   std::deque<Span> gaps_;                        // in rising order, in front of end_
-  plans::Picoseconds end_ = 0, idle_ = 0;
+  Picoseconds end_ = 0, idle_ = 0;
 };
 
 } // namespace cairn::ops

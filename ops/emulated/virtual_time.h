@@ -13,8 +13,6 @@
 
 namespace cairn::ops {
 
-using Picoseconds = std::uint64_t;
-
 // Of a device and its link to the host: bytes, flops and products a second, and seconds.
 struct Rates {
   double bytes_in = 16.0 * (1u << 30);  // from the host

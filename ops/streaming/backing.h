@@ -34,11 +34,11 @@ struct Pinned {
 
 // What a device has done so far in virtual time, as its rates say; seconds.
 struct ModelledTime {
-  double end = 0;                                          // when all that has been queued is done
-  double execute = 0;                                      // that kernels took,
-  double update = 0;                                       // and of that on the stream of rules
-  double copy_in = 0, copy_out = 0, disk = 0;              // that each of them was busy
-  double stalled = 0;                                      // that kernels waited for copies
+  double end = 0;                             // when all that has been queued is done
+  double execute = 0;                         // that kernels took,
+  double update = 0;                          // and of that on the stream of rules
+  double copy_in = 0, copy_out = 0, disk = 0; // that each of them was busy
+  double stalled = 0;                         // that kernels waited for copies
 };
 
 // Which block a copy is of, and why it is made: for a trace.
