@@ -16,8 +16,11 @@ KernelTime::Span KernelTime::take(Picoseconds queued, Picoseconds ready, Picosec
     return {ready, end_};
   }
   Span span{UINT64_MAX, 0};
-  const auto first = std::ranges::partition_point(gaps_, [&](const Span& gap) { return gap.end <= ready; });
-  for (auto at = static_cast<std::size_t>(first - gaps_.begin()); at < gaps_.size() && duration != 0;) {
+  std::size_t at = gaps_.size();
+  if (at != 0 && gaps_.back().end > ready) // seldom
+    at = static_cast<std::size_t>(std::ranges::partition_point(gaps_, [&](const Span& gap) { return gap.end <= ready; }) -
+                                  gaps_.begin());
+  while (at < gaps_.size() && duration != 0) {
     Span& gap = gaps_[at];
     const Span taken{std::max(gap.begin, ready), std::min(gap.end, std::max(gap.begin, ready) + duration)};
     const Span before{gap.begin, taken.begin}, behind{taken.end, gap.end};
