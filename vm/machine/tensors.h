@@ -4,6 +4,7 @@
 
 #include "ops/operator.h"
 #include "ops/operators/runtime.h"
+#include "ops/plans/plan_bytes.h"
 #include "ops/streaming/device.h"
 #include "vm/machine/read_ahead.h"
 #include "vm/machine/run.h"
@@ -81,7 +82,8 @@ private:
 
 public:
   ops::Runtime runtime;
-  ReadAhead ahead; // into memory of the processor
+  ReadAhead ahead;             // into memory of the processor
+  ops::plans::ReadPlans plans; // of what streams
 };
 
 namespace tensors {
