@@ -4,7 +4,6 @@
 
 #include "ops/operator.h"
 #include "ops/operators/runtime.h"
-#include "ops/plans/plan_bytes.h"
 #include "ops/streaming/device.h"
 #include "vm/machine/read_ahead.h"
 #include "vm/machine/run.h"
@@ -82,8 +81,7 @@ private:
 
 public:
   ops::Runtime runtime;
-  ReadAhead ahead;             // into memory of the processor
-  ops::plans::ReadPlans plans; // of what streams
+  ReadAhead ahead; // into memory of the processor
 };
 
 namespace tensors {

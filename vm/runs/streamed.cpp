@@ -95,7 +95,9 @@ std::shared_ptr<const AccessPlan> plan_in(Engine& engine, Value plan) {
   if (size != 0) t.device()->copy_out(t.storage->block(), t.offset, read.data(), t.elements());
   const value::Charged room(engine.heap(), engine.heap().scratch, kMemoryOfByte * static_cast<std::int64_t>(size));
   std::string fault;
-  std::shared_ptr<const AccessPlan> out = engine.tensors().plans.read(read, fault);
+  ops::plans::ReadPlans none;
+  auto* const device = engine.tensors().streaming();
+  std::shared_ptr<const AccessPlan> out = (device != nullptr ? device->plans : none).read(read, fault);
   if (out == nullptr) throw ProgramError(fmt::format("{}: {}", kCallWith, fault));
   return out;
 }
