@@ -20,6 +20,10 @@ struct Foresight {
   std::vector<bool> copied_out;
   // What costs two copies stays as long as what costs one and is needed so many times as soon.
   std::uint64_t twice = 2;
+  // In the same order, whether a block leaves behind that use, so that others may stay. Empty: that is left to next uses.
+  std::vector<bool> leaves = {};
+  // What is to stay does so even if something could be brought ahead in its room.
+  bool firm = false;
 };
 
 } // namespace cairn::ops::plans

@@ -220,7 +220,7 @@ void Residency::prefetch() {
     bring_to_device(block, "prefetch");
     --counts_.misses; // nobody has asked for it
     ++counts_.prefetches;
-    residents_.put(block, false, backing_.timeline().copy_in);
+    residents_.put_ahead(block, backing_.timeline().copy_in);
   }
 }
 
