@@ -258,17 +258,21 @@ NextUse Follower::next_use(Name name) const {
 
 std::optional<std::uint32_t> Follower::last_write(Name name) const {
   const auto block = on_plan_ ? planned(name) : std::nullopt;
-  if (!block || next_ == 0) return std::nullopt;
+  if (!block) return std::nullopt;
   const auto positions = plan_.positions(*block);
   const auto uses = plan_.uses_of(*block);
-  const auto over = static_cast<std::size_t>(std::ranges::upper_bound(positions, position_ % plan_.size()) - positions.begin());
+  const auto over =
+      next_ == 0 ? 0
+                 : static_cast<std::size_t>(std::ranges::upper_bound(positions, position_ % plan_.size()) - positions.begin());
   const auto last_of = [&](std::size_t from, std::size_t to) -> std::optional<std::uint32_t> {
     while (to > from)
       if (writes(uses[--to])) return plan_.first_use(*block) + static_cast<std::uint32_t>(to);
     return std::nullopt;
   };
   if (const auto use = last_of(0, over)) return use;
-  return position_ >= plan_.size() ? last_of(over, uses.size()) : std::nullopt;
+  // Else at the end of the plan before, if it follows itself: what was made in that is another block.
+  const bool was_before = ending_ == Ending::again && !is_born(plan_.blocks()[*block].name);
+  return was_before ? last_of(over, uses.size()) : std::nullopt;
 }
 
 std::optional<std::uint32_t> Follower::planned(Name name) const {

@@ -15,6 +15,7 @@ namespace {
 // under way for so long.
 constexpr std::uint64_t kTwice[] = {2, 16, 4};
 constexpr unsigned kAhead[] = {0, 1, 4};
+constexpr std::uint64_t kEarly = 3;                 // the part of the memory that may come early, where that is tried as well
 constexpr int kTimes = 3;                           // each with what the time before copied out
 constexpr std::size_t kPassesToChoose = 4;          // through the plan, what that takes
 constexpr std::size_t kMost = std::size_t{1} << 21; // launches and uses that are gone through in all
@@ -91,7 +92,7 @@ bool fits(const AccessPlan& run, const Memory& memory) {
 
 // How often there is time to go through it, twice. Where it is too long, never.
 std::size_t passes_of(const AccessPlan& plan) {
-  constexpr std::size_t all = std::size(kTwice) * (3 * kTimes + kPassesToChoose);
+  constexpr std::size_t all = std::size(kTwice) * (4 * kTimes + kPassesToChoose);
   const std::size_t once = 2 * length(plan);
   return plan.size() == 0 || once > kMost / 2 ? 0 : std::min(kMost / once, all);
 }
@@ -119,6 +120,7 @@ public:
       if (kAhead[i] == 0) least_ = std::max<std::uint64_t>(1, kept.least);
       for (const bool firm : {false, true})
         if (!try_with({kept.copied_out, kTwice[0], kept.leaves, firm})) return {};
+      if (!try_with({kept.copied_out, kTwice[0], kept.leaves, false, memory_.capacity / kEarly})) return {};
     }
     return std::move(std::ranges::min_element(tried_, {}, [&](const Tried& one) { return cost(one); })->with);
   }
@@ -127,7 +129,7 @@ private:
   // False: it cannot be done at all.
   bool try_with(Foresight with) {
     for (int i = 0; i < kTimes && left_ > 0; ++i, --left_) {
-      Foresight next{std::vector<bool>(with.copied_out.size()), with.twice, with.leaves, with.firm};
+      Foresight next{std::vector<bool>(with.copied_out.size()), with.twice, with.leaves, with.firm, with.early};
       Picoseconds begun = 0, ended = 0;
       std::uint64_t bytes = 0;
       const Simulated did = simulate(run_, &plan_, Policy::planned, memory_, ending_, &with, [&](const Move& move) {

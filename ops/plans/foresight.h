@@ -24,6 +24,8 @@ struct Foresight {
   std::vector<bool> leaves = {};
   // What is to stay does so even if something could be brought ahead in its room.
   bool firm = false;
+  // So many bytes lie there at most before they are asked for, or one block.
+  std::uint64_t early = UINT64_MAX;
 };
 
 } // namespace cairn::ops::plans

@@ -38,6 +38,7 @@ std::optional<Prefetcher::Fetch> Prefetcher::next(std::uint64_t free, const Time
   if (!must) return std::nullopt;
 
   const auto [position, block] = *missing.begin();
+  if (!residents_.may_come_early(plan.blocks()[block].bytes)) return std::nullopt;
   const std::optional<Name> name = follower_.name_of(block);
   if (!name) return std::nullopt;
   Fetch fetch{*name, plan.blocks()[block].bytes, position, {}};

@@ -112,6 +112,7 @@ void Residents::put_ahead(Resident& block, Picoseconds free_at) noexcept {
   put(block, false, free_at);
   erase(block);
   block.ahead = true;
+  early_ += block.bytes;
   insert_or_forget(block);
 }
 
@@ -124,6 +125,7 @@ void Residents::cleaned(Resident& block, Picoseconds free_at) noexcept {
 
 void Residents::take_out(Resident& block) noexcept {
   erase(block);
+  asked_for(block);
   block.here = false;
   block.free_at = 0;
   bytes_ -= block.bytes;

@@ -76,6 +76,10 @@ public:
   void dropped(Resident& block) noexcept;
   // After a launch that wrote the block: it will have to be copied out, so that may be queued at once.
   bool must_out(const Resident& block) const { return foresees() && will_be_copied_out(block); }
+  // Whether so many bytes may come before they are asked for.
+  bool may_come_early(std::uint64_t bytes) const {
+    return early_ == 0 || foresight_ == nullptr || (early_ <= foresight_->early && bytes <= foresight_->early - early_);
+  }
   // Whether it was chosen to leave behind its last use.
   bool leaves(const Resident& resident) const { return !resident.ahead && foresight_ != nullptr && leaves_behind(resident.next); }
   bool leaves_behind(const NextUse& next) const {
@@ -129,11 +133,16 @@ private:
   void forget_order() const noexcept;
 
   void begin(const Follower* follower, const Foresight* foresight);
-  void note(Resident& block, bool dirty, Picoseconds free_at) const {
+  void note(Resident& block, bool dirty, Picoseconds free_at) {
     block.dirty = dirty;
-    block.ahead = false;
+    asked_for(block);
     block.used = now_;
     block.free_at = std::max(block.free_at, free_at); // a write-back may take longer than the use
+  }
+  void asked_for(Resident& block) {
+    if (!block.ahead) return;
+    block.ahead = false;
+    early_ -= block.bytes;
   }
   void put_in_order(Resident& block, bool dirty, Picoseconds free_at) noexcept;
   bool will_be_copied_out(const Resident& block) const;
@@ -150,6 +159,7 @@ private:
   mutable std::set<Key> orders_[kClasses];
   mutable bool ordered_ = false;
   std::uint64_t bytes_ = 0, count_ = 0, now_ = 0;
+  std::uint64_t early_ = 0; // bytes that came before they were asked for
 };
 
 } // namespace cairn::ops::plans

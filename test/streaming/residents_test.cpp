@@ -213,6 +213,38 @@ TEST_CASE("a block is brought just in time, and only for what is needed later") 
   CHECK(prefetcher.next(1000, now)->name == leaf_name(3));
 }
 
+TEST_CASE("no more comes early than may, but for one block") {
+  const AccessPlan plan = in_order(20, 1000);                                               // a launch a nanosecond
+  const Link link{.bytes_in = 100'000'000'000, .bytes_out = 100'000'000'000, .latency = 0}; // a copy ten
+  const Timeline now{.execute = 1000};
+  const std::pair<std::uint64_t, int> limits[] = {{10, 1}, {1999, 1}, {2000, 2}, {3500, 3}, {UINT64_MAX, 8}};
+  for (const auto& [early, count] : limits) {
+    Foresight foresight{};
+    foresight.early = early;
+    Follower follower(plan);
+    follower.launch({});
+    OneMemory room(&follower, &foresight);
+    const Prefetcher prefetcher(follower, room.residents, link, 8000);
+    const auto fetched = [&] {
+      int fetched = 0;
+      while (const auto fetch = prefetcher.next(8000 - room.residents.bytes(), now)) {
+        if (!fetch->evicted.empty()) break;
+        room.put(fetch->name, fetch->bytes, false);
+        room.residents.put_ahead(room.at(fetch->name), 0);
+        ++fetched;
+      }
+      return fetched;
+    };
+    CHECK(fetched() == count);
+    if (count == 8) continue;
+    follower.launch(std::vector{read(leaf_name(1), 1000)});
+    room.put(leaf_name(1), 1000, false);
+    CHECK(fetched() == 1);
+    room.residents.dropped(room.at(leaf_name(2)));
+    CHECK(fetched() == 1);
+  }
+}
+
 TEST_CASE("an order that is made when it is asked for is the one that was kept all the time") {
   // Two memories to which the same is done: one of them is asked who should leave after each step, so that it keeps an order from
   // the first one on; the other is asked now and then, and forgets its order where it begins anew.
