@@ -117,6 +117,7 @@ public:
       if (left_ <= kPassesToChoose) continue;
       left_ -= kPassesToChoose;
       Kept kept = worth_keeping(plan_, memory_, ending_, kAhead[i]);
+      if (kept.leaves.empty()) continue;
       if (kAhead[i] == 0) least_ = std::max<std::uint64_t>(1, kept.least);
       for (const bool firm : {false, true})
         if (!try_with({kept.copied_out, kTwice[0], kept.leaves, firm})) return {};

@@ -288,10 +288,21 @@ private:
   std::uint64_t cost_ = std::numeric_limits<std::uint64_t>::max();
 };
 
+// Plans may be anybody's.
+bool can_be_counted(const AccessPlan& plan) {
+  std::uint64_t left = std::uint64_t{1} << 60;
+  for (const PlannedUse& use : plan.parts().uses) {
+    const std::uint64_t bytes = plan.blocks()[use.block].bytes;
+    if (bytes > left) return false;
+    left -= bytes;
+  }
+  return true;
+}
+
 } // namespace
 
 Kept worth_keeping(const AccessPlan& plan, const Memory& memory, Ending ending, unsigned ahead) {
-  if (plan.size() == 0) return {};
+  if (plan.size() == 0 || !can_be_counted(plan)) return {};
   return Choice(plan, memory, ending, ahead).decide();
 }
 

@@ -18,7 +18,7 @@
 namespace cairn::ops::plans {
 
 struct Kept {
-  // For each use of each block, in the order of AccessPlan::first_use.
+  // For each use of each block, in the order of AccessPlan::first_use. Empty: they are more bytes than can be counted.
   std::vector<bool> leaves;     // the block leaves behind it
   std::vector<bool> copied_out; // what it writes is copied out before it is overwritten
   // Bytes that are copied in and out: for this choice, if nothing comes before it is needed, and for the best one at least.

@@ -169,3 +169,16 @@ TEST_CASE("there is room for what is under way") {
     CHECK(kept.bytes == count * kBytes);
   }
 }
+
+TEST_CASE("of more bytes than can be counted nobody is chosen") {
+  for (const std::size_t launches : {4000, 5000}) {
+    Recorder recorder(0);
+    for (std::size_t i = 0; i < launches; ++i) recorder.launch(1000, std::vector{read(leaf_name(i % 7), AccessPlan::kMostBytes)});
+    const AccessPlan plan = finished(recorder);
+    Memory memory;
+    memory.capacity = 3 * AccessPlan::kMostBytes;
+    CHECK(worth_keeping(plan, memory, Ending::again, 1).leaves.empty() == (launches == 5000));
+    const Foresight foresight = foresee(plan, memory, Ending::once);
+    CHECK(simulate(plan, nullptr, Policy::planned, memory, Ending::once, &foresight).failed.empty());
+  }
+}
