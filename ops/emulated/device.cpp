@@ -242,7 +242,8 @@ public:
             static_cast<Picoseconds>(rates.latency * 1e12)};
   }
   plans::Timeline timeline() const override {
-    return {time_.end_of(StreamKind::execute), time_.end_of(StreamKind::copy_in), time_.end_of(StreamKind::copy_out)};
+    const Picoseconds kernels = std::max(time_.end_of(StreamKind::execute), time_.end_of(StreamKind::update));
+    return {kernels, time_.end_of(StreamKind::copy_in), time_.end_of(StreamKind::copy_out)};
   }
   plans::Link disk_link() const override {
     const auto rate = static_cast<std::uint64_t>(options_.rates.disk);

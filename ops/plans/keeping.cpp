@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <ranges>
 #include <span>
 #include <utility>
 
@@ -71,14 +70,24 @@ private:
 
   // --- what there is to choose
 
-  // The first position of [begin, end] from which on launches until `until` take no longer than that.
-  std::size_t first_within(std::size_t begin, std::size_t end, std::size_t until, Picoseconds time) const {
-    const auto is_earlier = [&](std::size_t at) { return plan_.begins(until) - plan_.begins(at) > time; };
-    return *std::ranges::partition_point(std::views::iota(begin, end), is_earlier);
+  // The first position of [begin, end] that is not earlier; none is behind one that is not.
+  template <class Earlier> static std::size_t first_not(std::size_t begin, std::size_t end, Earlier&& is_earlier) {
+    while (begin < end) {
+      const std::size_t middle = begin + (end - begin) / 2;
+      if (is_earlier(middle))
+        begin = middle + 1;
+      else
+        end = middle;
+    }
+    return begin;
   }
+  // From which launches until `until` take no longer than that.
+  std::size_t first_within(std::size_t begin, std::size_t end, std::size_t until, Picoseconds time) const {
+    return first_not(begin, end, [&](std::size_t at) { return plan_.begins(until) - plan_.begins(at) > time; });
+  }
+  // Until which launches from the first one on take as long.
   std::size_t first_behind(std::size_t begin, std::size_t end, Picoseconds time) const {
-    const auto is_earlier = [&](std::size_t at) { return plan_.begins(at) - plan_.begins(begin) < time; };
-    return *std::ranges::partition_point(std::views::iota(begin, end), is_earlier);
+    return first_not(begin, end, [&](std::size_t at) { return plan_.begins(at) - plan_.begins(begin) < time; });
   }
 
   void add(Gap gap, bool written, std::vector<std::int64_t>& taken) {
