@@ -92,6 +92,8 @@ public:
   // For plans: what a launch is modelled to take, in picoseconds, how long copies take, and when each stream will be done.
   virtual std::uint64_t modelled(const Cost& cost) const = 0;
   virtual plans::Link link() const = 0;
+  // Kernels of all streams are one to plans, which foretell the time that all of them take; a launch ends when its own stream has
+  // come to it.
   virtual plans::Timeline timeline() const = 0;
   virtual plans::Picoseconds end_of_launches(StreamKind stream) const = 0;
   virtual plans::Link disk_link() const = 0; // between the host's memory and the disk
