@@ -136,8 +136,10 @@ private:
       const Simulated did = simulate(run_, &plan_, Policy::planned, memory_, ending_, &with, [&](const Move& move) {
         if (move.kind == Move::Kind::evict) note(run_, move, plan_, next.copied_out);
         if (move.kind == Move::Kind::launch) (move.launch < begin_ ? begun : ended) = move.executed;
-        const bool is_copy = move.kind == Move::Kind::fetch || move.kind == Move::Kind::write_back;
-        if (is_copy && move.launch >= begin_) bytes += run_.blocks()[move.block].bytes;
+        if (move.launch < begin_) return;
+        const std::uint64_t moved = run_.blocks()[move.block].bytes;
+        if (move.kind == Move::Kind::fetch) bytes += memory_.link.counted_in(moved);
+        if (move.kind == Move::Kind::write_back) bytes += memory_.link.counted_out(moved);
       });
       if (!did.failed.empty()) return false;
       const bool is_same = next.copied_out == with.copied_out;

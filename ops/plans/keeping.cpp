@@ -18,15 +18,13 @@ struct Gap {
   std::uint32_t use = 0; // in front of it
   std::size_t begin = 0, end = 0;
   std::uint64_t bytes = 0;
-  bool back = false; // its elements are needed behind it
-
-  double gain() const { return back ? 1 : 0; } // of a byte that stays
+  double gain = 0; // of a byte that stays; 0: its elements are not needed behind it
 };
 // Gaps in which a block has the same elements. They are copied out once, whenever it leaves first.
 struct Version {
   std::size_t first = 0, count = 0;
-  bool out = false;      // there is no copy of them below
-  std::uint32_t use = 0; // then: that wrote them
+  double out = 0;        // that a byte counts that is copied out; 0: there is a copy of them below
+  std::uint32_t use = 0; // that wrote them, if there is none
 };
 // What may stay together or not at all: some gaps of a version.
 struct Item {
@@ -56,7 +54,7 @@ public:
     search();
     for (std::size_t i = 0; i < gaps_.size(); ++i) kept.leaves[gaps_[i].use] = !best_[i];
     for (const Version& version : versions_)
-      if (version.out && leaves(version, best_)) kept.copied_out[version.use] = true;
+      if (version.out != 0 && leaves(version, best_)) kept.copied_out[version.use] = true;
     kept.bytes += cost_;
     kept.least += static_cast<std::uint64_t>(std::max(0.0, bound_));
     return kept;
@@ -96,7 +94,7 @@ private:
       taken[end] -= static_cast<std::int64_t>(gap.bytes);
     };
     const std::size_t begin = gap.begin, end = gap.end;
-    if (ahead_ != 0 && gap.back) {
+    if (ahead_ != 0 && gap.gain != 0) {
       const std::size_t comes = first_within(begin, end, end, ahead_ * link_.in(gap.bytes));
       gap.end = comes == end && end > begin ? end - 1 : comes;
     }
@@ -118,7 +116,11 @@ private:
     if (count == 0) return;
     const std::uint64_t bytes = plan_.blocks()[block].bytes;
     const bool comes_again = again_ && !is_born(plan_.blocks()[block].name) && plan_.dropped(block) > size_;
-    if (!comes_again && needs_elements(uses.front())) first_ += bytes;
+    if (!comes_again && needs_elements(uses.front())) first_ += link_.counted_in(bytes);
+    const auto part = [&](std::uint64_t counted) {
+      return static_cast<double>(counted) / static_cast<double>(std::max<std::uint64_t>(1, bytes));
+    };
+    const double in = part(link_.counted_in(bytes)), out = part(link_.counted_out(bytes));
     // Where uses follow each other in a circle, one that writes comes first, if there is one.
     const auto write = static_cast<std::size_t>(std::ranges::find_if(uses, writes) - uses.begin());
     const std::size_t start = comes_again ? write % count : 0;
@@ -128,10 +130,10 @@ private:
       const std::uint32_t use = plan_.first_use(block) + static_cast<std::uint32_t>(from);
       const bool is_last = to == 0 && !comes_again;
       dirty = dirty || writes(uses[from]);
-      if (writes(uses[from]) || !dirty) versions_.push_back({gaps_.size(), 0, dirty, use});
+      if (writes(uses[from]) || !dirty) versions_.push_back({gaps_.size(), 0, dirty ? out : 0, use});
       add({use, std::size_t{positions[from]} + 1,
            is_last ? std::min(plan_.dropped(block), size_) : positions[to] + (to <= from ? size_ : 0), bytes,
-           !is_last && needs_elements(uses[to])},
+           !is_last && needs_elements(uses[to]) ? in : 0},
           writes(uses[from]), taken);
       versions_.back().count = gaps_.size() - versions_.back().first;
     }
@@ -144,14 +146,15 @@ private:
     return false;
   }
   std::uint64_t cost_of(const std::vector<bool>& stays) const {
-    std::uint64_t cost = 0;
+    double cost = 0;
     for (const Version& version : versions_) {
       if (!leaves(version, stays)) continue;
-      if (version.out) cost += gaps_[version.first].bytes;
+      const auto bytes = static_cast<double>(gaps_[version.first].bytes);
+      cost += bytes * version.out;
       for (std::size_t i = version.first; i < version.first + version.count; ++i)
-        if (!stays[i] && gaps_[i].back) cost += gaps_[i].bytes;
+        if (!stays[i]) cost += bytes * gaps_[i].gain;
     }
-    return cost;
+    return static_cast<std::uint64_t>(cost);
   }
 
   // --- prices
@@ -169,15 +172,15 @@ private:
     double cost = 0;
     for (const Version& version : versions_) {
       if (version.count == 0) continue;
-      double stay = 0, leave = version.out ? 1 : 0;
+      double stay = 0, leave = version.out;
       for (const Gap& gap : gaps_of(version)) {
         stay += price(gap);
-        leave += std::min(price(gap), gap.gain());
+        leave += std::min(price(gap), gap.gain);
       }
       const auto bytes = static_cast<double>(gaps_[version.first].bytes);
       cost += bytes * std::min(stay, leave);
       for (const Gap& gap : gaps_of(version)) {
-        if (stay > leave && price(gap) >= gap.gain()) continue;
+        if (stay > leave && price(gap) >= gap.gain) continue;
         changes_[gap.begin] += bytes;
         changes_[gap.end] -= bytes;
       }
@@ -226,14 +229,14 @@ private:
     const auto cost = [&](const Gap& gap) { return price(gap) + 1e-9 * static_cast<double>(gap.end - gap.begin); };
     std::vector<Item> items;
     for (const Version& version : versions_) {
-      double gain = version.out ? 1 : 0, all = 0;
+      double gain = version.out, all = 0;
       for (std::size_t i = version.first; i < version.first + version.count; ++i) {
         const Gap& gap = gaps_[i];
-        gain += gap.gain();
+        gain += gap.gain;
         all += cost(gap);
-        if (gap.back && (version.count != 1 || !version.out)) items.push_back({1 / cost(gap), i, 1});
+        if (gap.gain != 0 && (version.count != 1 || version.out == 0)) items.push_back({gap.gain / cost(gap), i, 1});
       }
-      if (version.out && version.count != 0) items.push_back({gain / all, version.first, version.count});
+      if (version.out != 0 && version.count != 0) items.push_back({gain / all, version.first, version.count});
     }
     std::ranges::stable_sort(items, std::ranges::greater(), &Item::worth);
     return items;

@@ -6,6 +6,9 @@
 // the prices of the launches until its next use. Prices rise where more would stay than there is room for and fall where there is
 // room, until hardly any choice can be better (Lagrange's relaxation: what it costs at any prices is a bound for all choices).
 // What they leave undecided is settled one by one, what saves most for its price first, as long as there is room.
+//
+// A copy of few bytes takes no less than its latency, so it counts as what the link would move meanwhile: what is small and needed
+// often stays.
 #pragma once
 
 #include "ops/plans/access_plan.h"
@@ -21,7 +24,8 @@ struct Kept {
   // For each use of each block, in the order of AccessPlan::first_use. Empty: they are more bytes than can be counted.
   std::vector<bool> leaves;     // the block leaves behind it
   std::vector<bool> copied_out; // what it writes is copied out before it is overwritten
-  // Bytes that are copied in and out: for this choice, if nothing comes before it is needed, and for the best one at least.
+  // Bytes that are copied in and out, as they count: for this choice, if nothing comes before it is needed, and for the best one
+  // at least.
   std::uint64_t bytes = 0, least = 0;
 };
 // `ahead`: copies are under way for so many times as long as they take, and there is room for them meanwhile.

@@ -16,6 +16,13 @@ struct Link {
 
   Picoseconds in(std::uint64_t bytes) const { return latency + at_rate(bytes, bytes_in); }
   Picoseconds out(std::uint64_t bytes) const { return latency + at_rate(bytes, bytes_out); }
+  // As how many bytes a copy counts where copies are to be few: what the link would move in its latency, at least.
+  std::uint64_t counted_in(std::uint64_t bytes) const { return std::max(bytes, in_latency(bytes_in)); }
+  std::uint64_t counted_out(std::uint64_t bytes) const { return std::max(bytes, in_latency(bytes_out)); }
+  std::uint64_t in_latency(std::uint64_t rate) const {
+    constexpr double most = 1LL << 32;
+    return static_cast<std::uint64_t>(std::min(static_cast<double>(rate) * static_cast<double>(latency) * 1e-12, most));
+  }
   // At least a byte a second, at most some TiB; at most some days.
   static Picoseconds at_rate(std::uint64_t bytes, std::uint64_t rate) {
     constexpr std::uint64_t million = 1'000'000, most = million * million * 200'000;

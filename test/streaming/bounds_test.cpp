@@ -50,6 +50,7 @@ TEST_CASE("along a plan hardly more bytes are moved than must be") {
     for (const auto& bound : json.at("bounds")) {
       Memory memory;
       memory.capacity = bound.at("capacity");
+      memory.link.latency = 0; // else copies of few bytes count as more than that
       const auto least = bound.at("least").get<double>();
       const Foresight foresight = foresee(run, memory, Ending::once);
       const auto part = [&](Policy policy) {

@@ -111,6 +111,7 @@ TEST_CASE("a choice costs what it says, is never better than the bound, and hard
     const AccessPlan plan = short_run(seed, seed % 3 == 0);
     Memory memory;
     memory.capacity = 12 + seed % 7;
+    memory.link.latency = 0; // copies count as their bytes
     const Kept kept = worth_keeping(plan, memory, ending, 0);
     const std::size_t uses = plan.parts().uses.size();
     REQUIRE(kept.leaves.size() == uses);
@@ -138,6 +139,7 @@ TEST_CASE("two small blocks that are needed late are worth more than a large one
   const AccessPlan plan = finished(recorder);
   Memory memory;
   memory.capacity = 20;
+  memory.link.latency = 0; // copies count as their bytes
   const Kept kept = worth_keeping(plan, memory, Ending::once, 0);
   const auto leaves = [&](std::uint64_t leaf) { return kept.leaves[plan.first_use(*plan.find(leaf_name(leaf)))]; };
   CHECK(leaves(0));
@@ -149,8 +151,27 @@ TEST_CASE("two small blocks that are needed late are worth more than a large one
     return simulate(plan, nullptr, Policy::planned_on_demand, memory, Ending::once, foresight).bytes_in;
   };
   CHECK(moved(nullptr) == 8 + 5 + 5 + 10 + 10);
-  const Foresight foresight = foresee(plan, memory, Ending::once);
+  const Foresight foresight{kept.copied_out, 2, kept.leaves};
   CHECK(moved(&foresight) == kept.bytes);
+}
+
+TEST_CASE("a copy counts as what the link moves in its latency, so what is small stays") {
+  // Two small blocks in turn with a large one, of which all but the large one or one of the small ones have room.
+  const std::uint64_t bytes[] = {60'000, 1000, 1000, 70'000};
+  Recorder recorder(0);
+  for (int i = 0; i < 4; ++i)
+    for (const std::uint64_t leaf : {1, 2, 0, 3}) recorder.launch(1000, std::vector{read(leaf_name(leaf), bytes[leaf])});
+  const AccessPlan plan = finished(recorder);
+  Memory memory;
+  memory.capacity = 72'000;
+  const auto copies = [&](Picoseconds latency) {
+    memory.link.latency = latency;
+    const Foresight foresight = foresee(plan, memory, Ending::again);
+    const Simulated did = simulate(plan, nullptr, Policy::planned, memory, Ending::once, &foresight);
+    CHECK(did.failed.empty());
+    return did.fetches;
+  };
+  CHECK(copies(5'000'000) == 2 + 8); // the large ones, whenever they are needed, and the small ones once
 }
 
 TEST_CASE("there is room for what is under way") {
