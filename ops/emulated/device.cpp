@@ -8,6 +8,7 @@
 #include "ops/emulated/virtual_time.h"
 #include "ops/pages/host_pages.h"
 #include "ops/pages/paged_arena.h"
+#include "ops/plans/room.h"
 #include "ops/streaming/backing.h"
 #include "vm/text/sizes.h"
 
@@ -24,8 +25,8 @@ constexpr struct {
   std::string_view name;
   plans::Policy policy;
 } kPolicies[] = {{"planned", plans::Policy::planned},
-                 {"demand", plans::Policy::queued_demand},
-                 {"waiting", plans::Policy::demand},
+                 {"demand", plans::Policy::demand},
+                 {"waiting", plans::Policy::waiting},
                  {"unified", plans::Policy::unified},
                  {"unified-prefetched", plans::Policy::unified_prefetched}};
 

@@ -18,7 +18,7 @@ constexpr unsigned kAhead[] = {0, 1, 4};
 constexpr std::uint64_t kEarly = 3;                 // the part of the memory that may come early, where that is tried as well
 constexpr int kTimes = 3;                           // each with what the time before copied out
 constexpr std::size_t kPassesToChoose = 4;          // through the plan, what that takes
-constexpr std::size_t kMost = std::size_t{1} << 21; // launches and uses that are gone through in all
+constexpr std::size_t kMost = std::size_t{1} << 20; // launches and uses that are gone through in all
 // The uses of a launch are looked for among each other.
 std::size_t length(const AccessPlan& plan) {
   constexpr std::size_t kCompared = 64; // for which there is time in that of a use
@@ -105,8 +105,8 @@ struct Tried {
 
 class Search {
 public:
-  Search(const AccessPlan& plan, const Memory& memory, Ending ending)
-      : plan_(plan), memory_(memory), ending_(ending), run_(ending == Ending::again ? doubled(plan) : plan),
+  Search(const AccessPlan& plan, const Memory& memory, Ending ending, const std::function<void()>& poll)
+      : plan_(plan), memory_(memory), ending_(ending), poll_(poll), run_(ending == Ending::again ? doubled(plan) : plan),
         begin_(run_.size() - plan.size()), left_(passes_of(plan)) {}
 
   Foresight best() {
@@ -116,7 +116,7 @@ public:
       if (!try_with({std::vector<bool>(uses), kTwice[i], {}, false})) return {};
       if (left_ <= kPassesToChoose) continue;
       left_ -= kPassesToChoose;
-      Kept kept = worth_keeping(plan_, memory_, ending_, kAhead[i]);
+      Kept kept = worth_keeping(plan_, memory_, ending_, kAhead[i], poll_);
       if (kept.leaves.empty()) continue;
       if (kAhead[i] == 0) least_ = std::max<std::uint64_t>(1, kept.least);
       for (const bool firm : {false, true})
@@ -134,6 +134,7 @@ private:
       Picoseconds begun = 0, ended = 0;
       std::uint64_t bytes = 0;
       const Simulated did = simulate(run_, &plan_, Policy::planned, memory_, ending_, &with, [&](const Move& move) {
+        if (poll_ && ++moves_ % kMovesBetween == 0) poll_();
         if (move.kind == Move::Kind::evict) note(run_, move, plan_, next.copied_out);
         if (move.kind == Move::Kind::launch) (move.launch < begin_ ? begun : ended) = move.executed;
         if (move.launch < begin_) return;
@@ -164,6 +165,9 @@ private:
   const AccessPlan& plan_;
   const Memory& memory_;
   Ending ending_;
+  const std::function<void()>& poll_;
+  static constexpr std::size_t kMovesBetween = 1024; // two polls
+  std::size_t moves_ = 0;
   AccessPlan run_;
   std::size_t begin_;       // launches in front of those that are judged: the first time is begun in another way than the others
   std::size_t left_;        // passes
@@ -178,6 +182,8 @@ std::uint64_t work_to_foresee(const AccessPlan& plan) {
   return kWorkOfUse * 2 * length(plan) * passes_of(plan);
 }
 
-Foresight foresee(const AccessPlan& plan, const Memory& memory, Ending ending) { return Search(plan, memory, ending).best(); }
+Foresight foresee(const AccessPlan& plan, const Memory& memory, Ending ending, const std::function<void()>& poll) {
+  return Search(plan, memory, ending, poll).best();
+}
 
 } // namespace cairn::ops::plans

@@ -8,8 +8,11 @@
 #pragma once
 
 #include "ops/plans/access_plan.h"
+#include "ops/plans/follower.h"
+#include "ops/plans/memory.h"
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace cairn::ops::plans {
@@ -27,5 +30,9 @@ struct Foresight {
   // So many bytes lie there at most before they are asked for, or one block.
   std::uint64_t early = UINT64_MAX;
 };
+
+// `poll` is called every now and then, and may throw: a long plan takes a second.
+Foresight foresee(const AccessPlan& plan, const Memory& memory, Ending ending, const std::function<void()>& poll = {});
+std::uint64_t work_to_foresee(const AccessPlan& plan); // at most
 
 } // namespace cairn::ops::plans

@@ -34,8 +34,8 @@ struct Item {
 
 class Choice {
 public:
-  Choice(const AccessPlan& plan, const Memory& memory, Ending ending, unsigned ahead)
-      : plan_(plan), link_(memory.link), again_(ending == Ending::again), ahead_(ahead), size_(plan.size()) {
+  Choice(const AccessPlan& plan, const Memory& memory, Ending ending, unsigned ahead, const std::function<void()>& poll)
+      : plan_(plan), link_(memory.link), again_(ending == Ending::again), ahead_(ahead), poll_(poll), size_(plan.size()) {
     std::vector<std::int64_t> taken(2 * size_ + 1); // changes of what copies under way take
     for (std::uint32_t block = 0; block < plan.blocks().size(); ++block) add(block, taken);
     free_.assign(size_, static_cast<std::int64_t>(memory.capacity));
@@ -200,6 +200,7 @@ private:
     choose({}, items());
     double factor = 1;
     for (int round = 1, since = 0; round <= kRounds; ++round) {
+      if (poll_) poll_();
       const double reached = bound();
       if (reached > bound_) {
         bound_ = reached;
@@ -248,6 +249,7 @@ private:
     std::vector<bool> stays(gaps_.size());
     for (const std::span<const Item> some : {first, items})
       for (const Item& item : some) take(item, profile, stays);
+    if (poll_) poll_();
     const std::uint64_t bytes = cost_of(stays);
     if (bytes >= cost_) return false;
     cost_ = bytes;
@@ -289,6 +291,7 @@ private:
   const Link& link_;
   bool again_;
   unsigned ahead_;
+  const std::function<void()>& poll_;
   std::size_t size_;
   std::uint64_t first_ = 0;        // bytes that come before they are used first
   std::vector<std::int64_t> free_; // at each launch, for what it does not use
@@ -313,9 +316,10 @@ bool can_be_counted(const AccessPlan& plan) {
 
 } // namespace
 
-Kept worth_keeping(const AccessPlan& plan, const Memory& memory, Ending ending, unsigned ahead) {
+Kept worth_keeping(const AccessPlan& plan, const Memory& memory, Ending ending, unsigned ahead,
+                   const std::function<void()>& poll) {
   if (plan.size() == 0 || !can_be_counted(plan)) return {};
-  return Choice(plan, memory, ending, ahead).decide();
+  return Choice(plan, memory, ending, ahead, poll).decide();
 }
 
 } // namespace cairn::ops::plans

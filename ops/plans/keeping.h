@@ -7,8 +7,8 @@
 // room, until hardly any choice can be better (Lagrange's relaxation: what it costs at any prices is a bound for all choices).
 // What they leave undecided is settled one by one, what saves most for its price first, as long as there is room.
 //
-// A copy of few bytes takes no less than its latency, so it counts as what the link would move meanwhile: what is small and needed
-// often stays.
+// A copy of few bytes takes no less than its latency, so it counts as what the link would move meanwhile: what is small and
+// needed often stays.
 #pragma once
 
 #include "ops/plans/access_plan.h"
@@ -16,6 +16,7 @@
 #include "ops/plans/memory.h"
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace cairn::ops::plans {
@@ -29,6 +30,8 @@ struct Kept {
   std::uint64_t bytes = 0, least = 0;
 };
 // `ahead`: copies are under way for so many times as long as they take, and there is room for them meanwhile.
-Kept worth_keeping(const AccessPlan& plan, const Memory& memory, Ending ending, unsigned ahead);
+// `poll` is called every now and then, and may throw.
+Kept worth_keeping(const AccessPlan& plan, const Memory& memory, Ending ending, unsigned ahead,
+                   const std::function<void()>& poll = {});
 
 } // namespace cairn::ops::plans

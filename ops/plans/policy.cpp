@@ -9,10 +9,10 @@ std::string_view name_of(Policy policy) {
     return "planned";
   case Policy::planned_on_demand:
     return "planned on demand";
+  case Policy::waiting:
+    return "waiting";
   case Policy::demand:
     return "demand";
-  case Policy::queued_demand:
-    return "queued demand";
   case Policy::unified:
     return "unified";
   case Policy::unified_prefetched:

@@ -22,7 +22,7 @@ namespace cairn::ops::plans {
 class Prefetcher {
 public:
   struct Limits {
-    std::uint64_t window_bytes = 0;     // to be brought ahead at most; 0: half of the memory
+    std::uint64_t window_bytes = 0;     // to be brought ahead at most; 0: as many as the memory has
     std::size_t window_launches = 4096; // to look ahead at most
   };
   // All of them outlive it.

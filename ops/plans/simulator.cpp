@@ -128,7 +128,7 @@ private:
         return;
       }
       const bool elements = needs_elements(use.use) && below_[use.block].current;
-      bring(use.block, elements, policy_ == Policy::demand ? now_.execute : 0);
+      bring(use.block, elements, policy_ == Policy::waiting ? now_.execute : 0);
       ++here_[use.block].pins;
     }
     Picoseconds ready = 0;

@@ -41,8 +41,4 @@ Simulated simulate(const AccessPlan& run, const AccessPlan* plan, Policy policy,
                    Ending ending = Ending::once, const Foresight* foresight = nullptr,
                    const std::function<void(const Move&)>& each = {});
 
-// See foresight.h.
-Foresight foresee(const AccessPlan& plan, const Memory& memory, Ending ending);
-std::uint64_t work_to_foresee(const AccessPlan& plan); // at most
-
 } // namespace cairn::ops::plans

@@ -6,7 +6,6 @@
 #include "ops/device.h"
 #include "ops/plans/link.h"
 #include "ops/plans/policy.h"
-#include "ops/plans/room.h"
 #include "ops/tracer.h"
 
 #include <cstdint>
@@ -54,7 +53,7 @@ public:
     bool by_default = false;                       // tensors that name no residence stream
     std::string disk;                              // a folder for what finds no room in the host's memory; empty: none
     std::int64_t disk_bytes = 0;                   // of it; 0: what is free there
-    plans::Policy policy = plans::Policy::planned; // that, demand, queued_demand, unified or unified_prefetched
+    plans::Policy policy = plans::Policy::planned; // that, demand, waiting, unified or unified_prefetched
   };
   virtual ~Backing() = default;
   virtual const Streaming& streaming() const = 0;

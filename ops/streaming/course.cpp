@@ -69,7 +69,8 @@ void Course::begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_l
 void Course::follow(Known& known, plans::Ending ending, const plans::Memory& memory) {
   plan_ = known.plan;
   auto& foresight = ending == plans::Ending::again ? known.again : known.once;
-  if (foresight == nullptr) foresight = std::make_shared<plans::Foresight>(plans::foresee(*plan_, memory, ending));
+  if (foresight == nullptr)
+    foresight = std::make_shared<plans::Foresight>(plans::foresee(*plan_, memory, ending, Meter::poll_current));
   foresight_ = foresight;
   follower_ = std::make_unique<plans::Follower>(*plan_, ending);
 }

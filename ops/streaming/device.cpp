@@ -66,7 +66,7 @@ private:
   // What is ours of what the launch uses.
   std::span<const Operand> collected(const Launch& launch) {
     ++launches_;
-    want(operands_, launch.reads.size() + launch.writes.size());
+    grow(operands_, launch.reads.size() + launch.writes.size());
     Operand *const first = operands_.data(), *end = first;
     const auto add = [&](StreamedBlock& block, plans::Use use) {
       if (block.launch != launches_) {
@@ -90,11 +90,11 @@ private:
   // Brings what is used, and gives the launch to the wrapped device with the addresses there.
   void queue(StreamKind stream, const Launch& launch, std::span<const Operand> operands) {
     const Residency::Pins pins(residency_, operands);
-    want(blocks_, launch.reads.size() + launch.writes.size());
+    grow(blocks_, launch.reads.size() + launch.writes.size());
     Block** block = blocks_.data();
     for (const auto& named : {launch.reads, launch.writes})
       for (Block* const one : named) *block++ = is_ours(*one) ? streamed(*one).on_device : one;
-    want(views_, launch.call.inputs.size() + launch.call.outputs.size());
+    grow(views_, launch.call.inputs.size() + launch.call.outputs.size());
     View* view = views_.data();
     for (const View& input : launch.call.inputs) translate(*view++ = input, launch.reads, launch.writes);
     for (const View& output : launch.call.outputs) translate(*view++ = output, launch.writes, launch.reads);
@@ -103,7 +103,7 @@ private:
         outputs(inputs.end(), launch.call.outputs.size());
     wrapped_.launch(stream, Launch{launch.op, {inputs, outputs, launch.call.attributes}, reads, writes, launch.cost});
   }
-  template <class T> static void want(std::vector<T>& buffer, std::size_t size) {
+  template <class T> static void grow(std::vector<T>& buffer, std::size_t size) {
     if (buffer.size() < size) buffer.resize(size);
   }
   Block* take_block(std::int64_t bytes) override { return residency_.take(bytes); }

@@ -11,6 +11,12 @@
 #include <utility>
 
 namespace cairn::ops::streaming {
+namespace {
+
+// By which the model of unified memory knows a block, whatever call it is a leaf of.
+plans::Name paged_name(const StreamedBlock& block) { return plans::born_name(block.number); }
+
+} // namespace
 
 Residency::Residency(Ledger& ledger, Device& wrapped)
     : wrapped_(wrapped), backing_(*wrapped.backing()), tiers_(ledger, backing_, counts_, *this) {
@@ -43,7 +49,7 @@ StreamedBlock* Residency::take(std::int64_t bytes) {
   block->hosted.block = block.get();
   block->hosted.bytes = block->Resident::bytes;
   course_.made(block->name, bytes);
-  if (unified_ != nullptr) unified_->made(block->name, block->Resident::bytes, false);
+  if (unified_ != nullptr) unified_->made(paged_name(*block), block->Resident::bytes, false);
   block->data = reinterpret_cast<void*>(next_name_);
   next_name_ += static_cast<std::uintptr_t>((bytes + 2 * kAlignment - 1) / kAlignment * kAlignment);
   return block.release();
@@ -55,7 +61,7 @@ StreamedBlock* Residency::take_over(Block* on_device) {
   block->device_is_current = true;
   residents_.put(*block, true);
   if (unified_ != nullptr) {
-    const plans::Access all[] = {{block->name, block->Resident::bytes, plans::Use::write_whole}};
+    const plans::Access all[] = {{paged_name(*block), block->Resident::bytes, plans::Use::write_whole}};
     unified_->launch(0, all, backing_.next_launch());
   }
   return block;
@@ -65,7 +71,7 @@ void Residency::give_back(StreamedBlock* block) noexcept {
   residents_.dropped(*block);
   tiers_.dropped(*block);
   course_.dropped(block->name);
-  if (unified_ != nullptr) unified_->dropped(block->name);
+  if (unified_ != nullptr) unified_->dropped(paged_name(*block));
   if (block->numbered) numbered_.erase(block->number);
   if (!plans::is_born(block->name))
     leaves_[block->name] = nullptr;
@@ -129,7 +135,7 @@ void Residency::bring_to_device(StreamedBlock& block, std::string_view reason) {
 
 void Residency::queue_copy(StreamKind stream, StreamedBlock& block, std::string_view reason) {
   const bool in = stream == StreamKind::copy_in;
-  const bool waits = in && backing_.streaming().policy == plans::Policy::demand;
+  const bool waits = in && backing_.streaming().policy == plans::Policy::waiting;
   backing_.queue_copy(stream, in ? *block.on_device : *block.on_host, in ? *block.on_host : *block.on_device,
                       std::max(block.host_ready, waits ? backing_.timeline().execute : 0), {block.name, reason});
   if (unified_ == nullptr) (in ? counts_.bytes_in : counts_.bytes_out) += block.bytes;
@@ -138,11 +144,18 @@ void Residency::queue_copy(StreamKind stream, StreamedBlock& block, std::string_
 void Residency::begin_launch(std::span<const Operand> operands, const Cost& cost) {
   if (!course_.is_noted() && unified_ == nullptr) return;
   if (accesses_.size() < operands.size()) accesses_.resize(operands.size());
-  plans::Access* access = accesses_.data();
-  for (const auto& [block, use, is_read] : operands) *access++ = {block->name, block->Resident::bytes, use};
   const std::span<plans::Access> accesses(accesses_.data(), operands.size());
+  const auto name_by = [&](auto&& name) {
+    plans::Access* access = accesses_.data();
+    for (const auto& [block, use, is_read] : operands) *access++ = {name(*block), block->Resident::bytes, use};
+  };
   const plans::Picoseconds duration = course_.is_recorded() || unified_ != nullptr ? backing_.modelled(cost) : 0;
-  if (unified_ != nullptr) move_pages(accesses, duration);
+  if (unified_ != nullptr) {
+    name_by(paged_name);
+    move_pages(accesses, duration);
+  }
+  if (!course_.is_noted()) return;
+  name_by([](const StreamedBlock& block) { return block.name; });
   const std::int64_t divergences = counts_.divergences;
   if (course_.launch(duration, accesses)) {
     residents_.replan();

@@ -69,7 +69,7 @@ public:
   // What these policies are compared with has no stream for updates.
   bool has_one_stream() const {
     const plans::Policy policy = backing_.streaming().policy;
-    return plans::is_unified(policy) || policy == plans::Policy::demand;
+    return plans::is_unified(policy) || policy == plans::Policy::waiting;
   }
   // An operand that is named once more than it is brought.
   void note_hit() { ++counts_.hits; }

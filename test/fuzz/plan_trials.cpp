@@ -19,7 +19,7 @@ using plans::Use;
 
 constexpr std::size_t kMostLaunches = 512; // of a plan that is followed; others are only read
 constexpr plans::Policy kPolicies[] = {
-    plans::Policy::planned, plans::Policy::planned_on_demand,  plans::Policy::demand,         plans::Policy::queued_demand,
+    plans::Policy::planned, plans::Policy::planned_on_demand,  plans::Policy::waiting,        plans::Policy::demand,
     plans::Policy::unified, plans::Policy::unified_prefetched, plans::Policy::unified_planned};
 constexpr std::uint64_t kMostUnified = std::uint64_t{16} << 20; // bytes of all blocks, where their pages are counted
 

@@ -113,7 +113,7 @@ private:
   std::vector<Begun> calls_;
 };
 
-constexpr Policy kPolicies[] = {Policy::queued_demand, Policy::demand, Policy::unified, Policy::unified_prefetched};
+constexpr Policy kPolicies[] = {Policy::demand, Policy::waiting, Policy::unified, Policy::unified_prefetched};
 
 // How many times as long it took on the device.
 double beside_the_simulator(const AccessPlan& run, Policy policy, const Memory& memory) {

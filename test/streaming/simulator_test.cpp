@@ -67,8 +67,8 @@ AccessPlan gone_astray(const AccessPlan& run, std::mt19937_64& random) {
   return finished(recorder);
 }
 
-constexpr Policy kByBlocks[] = {Policy::planned, Policy::planned_on_demand, Policy::demand, Policy::queued_demand};
-constexpr Policy kAllPolicies[] = {Policy::planned, Policy::planned_on_demand,  Policy::demand,         Policy::queued_demand,
+constexpr Policy kByBlocks[] = {Policy::planned, Policy::planned_on_demand, Policy::waiting, Policy::demand};
+constexpr Policy kAllPolicies[] = {Policy::planned, Policy::planned_on_demand,  Policy::waiting,        Policy::demand,
                                    Policy::unified, Policy::unified_prefetched, Policy::unified_planned};
 
 Memory memory_of(std::uint64_t capacity, std::mt19937_64& random) {
@@ -214,7 +214,7 @@ TEST_CASE("blocks of one size: along a plan as many bytes come as with Belady's 
     memory.link.latency = 1;
     const auto least = static_cast<double>(belady_bytes(run, memory.capacity).value());
     CHECK(static_cast<double>(judged(run, nullptr, Policy::planned_on_demand, memory).bytes_in) == least);
-    CHECK(static_cast<double>(judged(run, nullptr, Policy::demand, memory).bytes_in) > 1.02 * least);
+    CHECK(static_cast<double>(judged(run, nullptr, Policy::waiting, memory).bytes_in) > 1.02 * least);
   }
   for (const std::uint64_t eighths : {2, 4, 8, 12}) {
     Memory memory;
@@ -241,7 +241,7 @@ TEST_CASE("a planned training takes as long as if all fitted, where the link all
     const Simulated planned = judged(run, &plan, Policy::planned, memory, Ending::again, &foresight);
     CHECK(planned.divergences == 0);
     CHECK(planned.makespan * 95 <= run.duration() * 100);
-    const Simulated demand = judged(run, nullptr, Policy::demand, memory);
+    const Simulated demand = judged(run, nullptr, Policy::waiting, memory);
     const auto faster = static_cast<double>(demand.makespan) / static_cast<double>(planned.makespan);
     if (eighths == 4) CHECK(faster >= 1.4);
     if (eighths == 8) CHECK(faster >= 1.8);
@@ -261,10 +261,10 @@ TEST_CASE("the order of the ways to stream is that of the measurements in the th
       return did.makespan;
     };
     CHECK(takes(Policy::planned) < takes(Policy::planned_on_demand));
-    CHECK(takes(Policy::planned) < takes(Policy::queued_demand));
-    CHECK(takes(Policy::queued_demand) < takes(Policy::demand));
-    CHECK(takes(Policy::demand) < takes(Policy::unified_prefetched));
-    CHECK(takes(Policy::demand) < takes(Policy::unified_planned));
+    CHECK(takes(Policy::planned) < takes(Policy::demand));
+    CHECK(takes(Policy::demand) < takes(Policy::waiting));
+    CHECK(takes(Policy::waiting) < takes(Policy::unified_prefetched));
+    CHECK(takes(Policy::waiting) < takes(Policy::unified_planned));
     CHECK(takes(Policy::unified_prefetched) < takes(Policy::unified));
     // Where copies are much faster than launches, what was asked for long ago has left again when it is needed.
     CHECK((takes(Policy::unified_planned) < takes(Policy::unified_prefetched)) == (eighths == 8));

@@ -145,6 +145,23 @@ class Streaming(ToolTest):
             self.assertEqual(times["memory=1MiB,host=1GiB"], sorted(times["memory=1MiB,host=1GiB"]), program)
         self.assertEqual(self.streamed("net.scm", "memory=1MiB,host=1GiB,policy=planned"), self.streamed("net.scm", "memory=1MiB,host=1GiB"))
 
+    def test_plans_as_values_under_every_policy(self):
+        self.write("recorded.scm", "(define f (ones '(10 100))) (define plan (get-streaming-plan sumall f)) (write (tensor->number (call-with-streaming-plan plan sumall f)))")
+        for policy in ("planned", "demand", "waiting", "unified", "unified-prefetched"):
+            self.assertEqual(self.streamed("recorded.scm", f"memory=1MiB,host=1GiB,policy={policy}")[0], "1000.0", policy)
+
+    def test_a_plan_makes_no_difference_where_nothing_streams(self):
+        self.write("record.scm", "(define w (ones '(10 100))) (define (f w) (sum (* w w))) (write-npy \"plan.npy\" (cadr (get-streaming-plan f w)))")
+        self.vmrun("--device=emulated,memory=1MiB,host=1GiB", "--write=.", "record.scm")
+        self.write("follow.scm", "(define w (ones '(10 100))) (define (f w) (sum (* w w))) (write (tensor->number (call-with-streaming-plan (read-npy \"plan.npy\") f w)))")
+        for options in ((), ("--device=emulated",), ("--device=emulated,memory=1MiB",), ("--device=emulated,memory=1MiB,host=1GiB",)):
+            self.assertEqual(self.vmrun(*options, "--read=.", "follow.scm").output, "1000.0", options)
+
+    def test_what_a_device_that_there_is_not_wants(self):
+        self.write("device.scm", "(to-device (ones '(2)) 'streaming)")
+        done = self.vmrun("device.scm", code=1)
+        self.assertIn("there is no device `streaming` in this run; it has cpu; --device=emulated,memory=SIZE,host=SIZE gives one to which tensors stream", done.errors)
+
     def test_pages_that_have_no_room(self):
         self.write("small.scm", "(define w (randn '(128 128))) (define x (randn '(32 128))) (write (tensor->number (sum (matmul x w))))")
         self.streamed("small.scm", "memory=140KiB,host=1GiB,policy=demand")

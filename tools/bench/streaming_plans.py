@@ -11,7 +11,7 @@ GIB = 1 << 30
 LINK = 16 * GIB  # bytes a second, in each direction
 LATENCY, FAULT = 5_000_000, 10_000_000  # picoseconds
 READ, WRITE, CHANGE = 0, 1, 2
-POLICIES = ("planned", "planned on demand", "queued demand", "demand", "unified, planned", "unified, prefetched", "unified")
+POLICIES = ("planned", "planned on demand", "demand", "waiting", "unified, planned", "unified, prefetched", "unified")
 
 
 def gpt(blocks=24, width=1024, tokens=1024):
@@ -77,12 +77,12 @@ def lines_of(leaves, launches, rate):
 
 
 def copies_to_compute(simulator, leaves, launches, capacity, wanted):
-    """The run with a rate of flops at which the copies that demand makes take so many times as long as the launches."""
+    """The run with a rate of flops at which the copies that waiting demand makes take so many times as long as the launches."""
     low, high = 1e9, 1e18
     for _ in range(40):
         rate = math.sqrt(low * high)
         lines = list(lines_of(leaves, launches, rate))
-        _, compute, bytes_in, _, _ = simulator.outcomes(lines, capacity, 1)["demand"]
+        _, compute, bytes_in, _, _ = simulator.outcomes(lines, capacity, 1)["waiting"]
         copies = bytes_in / LINK * 1e12
         low, high = (rate, high) if copies / compute < wanted else (low, rate)
     return lines
@@ -102,12 +102,12 @@ def plans(options):
                 found = simulator.outcomes(lines, capacity, 2 if options.quick else 4)
                 times = {policy: found[policy][0] / found[policy][1] for policy in POLICIES}
                 copies = max(found["planned"][2:4]) / LINK * 1e12
-                rows.append([name, f"{wanted:g}", *(f"{times[policy]:.3f}" for policy in POLICIES), f"{times['demand'] / times['planned']:.2f}",
+                rows.append([name, f"{wanted:g}", *(f"{times[policy]:.3f}" for policy in POLICIES), f"{times['waiting'] / times['planned']:.2f}",
                              f"{100 * max(copies, found['planned'][1]) / found['planned'][0]:.1f}", f"{found['planned'][2] / found['Belady'][2]:.3f}"])
-        show("Training steps whose leaves are ten times as large as the memory", ["run", "copies / launches", *POLICIES, "demand / planned", "% of the ideal",
+        show("Training steps whose leaves are ten times as large as the memory", ["run", "copies / launches", *POLICIES, "waiting / planned", "% of the ideal",
              "in / Belady's"], rows,
-             "Virtual time beside that of the launches alone. `copies`: what demand copies in. The ideal is the larger of the time of all launches and that of all copies "
-             "in one direction. `queued demand` queues a copy with its launch, `demand` waits for the launch before.", *notes)
+             "Virtual time beside that of the launches alone. `copies`: what `waiting` copies in. The ideal is the larger of the time of all launches and that of all copies "
+             "in one direction. `demand` queues a copy with its launch, `waiting` only when the launch before has ended.", *notes)
         bounds(simulator)
 
 

@@ -51,8 +51,12 @@ ops::Device* TensorWorld::find(std::string_view name) {
 
 ops::Device& TensorWorld::device(std::string_view name) {
   if (ops::Device* found = find(name)) return *found;
-  throw ProgramError(fmt::format("there is no device `{}` in this run; it has cpu{}{}", name,
-                                 accelerator_ != nullptr ? " and " : "", accelerator_ != nullptr ? accelerator_->name() : ""));
+  std::string message = fmt::format("there is no device `{}` in this run; it has cpu{}{}", name,
+                                    accelerator_ != nullptr ? " and " : "", accelerator_ != nullptr ? accelerator_->name() : "");
+  if (accelerator_ == nullptr)
+    message += name == "streaming" ? "; --device=emulated,memory=SIZE,host=SIZE gives one to which tensors stream"
+                                   : "; --device gives one, --device=emulated on any machine";
+  throw ProgramError(message);
 }
 
 // Of library procedures the call in the program that waits for them is meant, where it is near. What stands for a builtin that is

@@ -184,7 +184,10 @@ void start_streamed(Engine& engine, bool records, Value plan, Value f, Value x) 
     };
     want_its_own(known->why_not_of(program));
     // Where nothing streams, or replays would stray from it, a plan has nothing to say, and programs are the same.
-    if (engine.tensors().streaming() == nullptr || !is_alone(engine)) {
+    const bool has_leaves = std::ranges::any_of(
+        known->blocks(), [](const ops::plans::PlannedBlock& block) { return !ops::plans::is_born(block.name); });
+    const bool streams = engine.tensors().streaming() != nullptr && (!has_leaves || !leaves.numbers.empty());
+    if (!streams || !is_alone(engine)) {
       machine::Run plain;
       plain.kind = RunKind::scheduled;
       plain.start = engine.clock;

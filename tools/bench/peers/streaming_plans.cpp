@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
   const AccessPlan plan = recorded(text, 1), run = recorded(text, laps);
   const Ending ending = laps > 1 ? Ending::again : Ending::once;
   const Foresight foresight = foresee(plan, memory, ending);
-  for (const Policy policy : {Policy::planned, Policy::planned_on_demand, Policy::queued_demand, Policy::demand,
+  for (const Policy policy : {Policy::planned, Policy::planned_on_demand, Policy::demand, Policy::waiting,
                               Policy::unified_planned, Policy::unified_prefetched, Policy::unified}) {
     const Simulated did = simulate(run, &plan, policy, memory, ending, &foresight);
     if (!did.failed.empty()) {
