@@ -263,12 +263,20 @@ public:
     if (on_host_ == nullptr) return {};
     const HostPages& pages = on_host_->pages;
     Pinned pinned{pages.locked_bytes(), staged_through_, {}};
-    for (const auto& buffer : staging_)
-      if (buffer != nullptr) pinned.bytes += buffer->locked_bytes();
+    std::string buffers; // why they are not locked
+    for (const auto& buffer : staging_) {
+      if (buffer == nullptr) continue;
+      pinned.bytes += buffer->locked_bytes();
+      if (!buffer->lock_fault().empty()) buffers = buffer->lock_fault();
+    }
     if (!pages.lock_fault().empty())
       pinned.warning = fmt::format("{} bytes of the host's memory for what streams are locked (pinned=), and no more: {}; copies "
-                                   "from and to the rest go through a buffer",
-                                   pinned.bytes, pages.lock_fault());
+                                   "from and to the rest go through buffers",
+                                   pages.locked_bytes(), pages.lock_fault());
+    if (!buffers.empty())
+      pinned.warning += pinned.warning.empty()
+                            ? fmt::format("buffers for what is not locked (pinned=) are not all locked either: {}", buffers)
+                            : ", which are not all locked either";
     return pinned;
   }
   void set_evictor(Evictor* evictor) override { evictor_ = evictor; }

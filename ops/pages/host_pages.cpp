@@ -3,11 +3,13 @@
 #include "ops/pages/host_pages.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <new>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 namespace cairn::ops {
 namespace {
@@ -21,9 +23,39 @@ std::int64_t lockable_bytes() {
   return is_limited ? static_cast<std::int64_t>(limit.rlim_cur) : INT64_MAX;
 }
 
+std::int64_t system_page() {
+  static const std::int64_t bytes = sysconf(_SC_PAGESIZE);
+  return bytes;
+}
+
+// What is locked and was not given back, by all devices of the process: the limit is of all of them.
+std::atomic<std::int64_t> all_locked{0};
+
+// As many of these bytes as the limit leaves; they count from here on.
+std::int64_t count_locked(std::int64_t bytes, std::int64_t limit) {
+  std::int64_t before = all_locked.load(), more = 0;
+  do more = std::clamp<std::int64_t>((limit - before) / system_page() * system_page(), 0, bytes);
+  while (!all_locked.compare_exchange_weak(before, before + more));
+  return more;
+}
+
 } // namespace
 
-HostPages::HostPages(std::int64_t bytes, std::int64_t fewest, std::int64_t lock_bytes) : to_lock_(lock_bytes / kBytes) {
+LockedBytes::~LockedBytes() { all_locked -= bytes_; }
+
+std::int64_t LockedBytes::lock(void* memory, std::int64_t bytes) {
+  const std::int64_t limit = lockable_bytes(), counted = count_locked(bytes, limit);
+  if (counted != 0 && mlock(memory, static_cast<std::size_t>(counted)) != 0) {
+    fault_ = std::strerror(errno);
+    all_locked -= counted;
+    return 0;
+  }
+  bytes_ += counted;
+  if (counted < bytes) fault_ = "`ulimit -l` allows " + std::to_string(limit) + " bytes";
+  return counted;
+}
+
+HostPages::HostPages(std::int64_t bytes, std::int64_t fewest, std::int64_t lock_bytes) {
   for (addresses_ = whole(bytes);; addresses_ /= 2) {
     reserved_bytes_ = (addresses_ + 1) * kBytes; // one more, so that pages begin at multiples of their size
     reserved_ =
@@ -33,6 +65,8 @@ HostPages::HostPages(std::int64_t bytes, std::int64_t fewest, std::int64_t lock_
   }
   const std::uintptr_t before = reinterpret_cast<std::uintptr_t>(reserved_) % static_cast<std::uintptr_t>(kBytes);
   begin_ = static_cast<std::byte*>(reserved_) + (before == 0 ? 0 : kBytes - static_cast<std::int64_t>(before));
+  const std::int64_t page = system_page();
+  to_lock_ = (std::min(lock_bytes, addresses_ * kBytes) + page - 1) / page * page;
 }
 
 HostPages::~HostPages() { munmap(reserved_, static_cast<std::size_t>(reserved_bytes_)); }
@@ -44,14 +78,9 @@ bool HostPages::make(std::int64_t first, std::int64_t count) {
 }
 
 void HostPages::lock(std::int64_t first, std::int64_t count) {
-  count = std::min(count, to_lock_ - locked_);
-  if (count <= 0 || first != locked_) return;
-  const std::int64_t limit = lockable_bytes(), allowed = std::min(count, limit / kBytes - locked_);
-  const bool done = allowed > 0 && mlock(address(first), size_of(allowed)) == 0;
-  if (done) locked_ += allowed;
-  if (done && allowed == count) return;
-  lock_fault_ = allowed == count ? std::string(std::strerror(errno)) : "`ulimit -l` allows " + std::to_string(limit) + " bytes";
-  to_lock_ = locked_;
+  const std::int64_t bytes = std::min(count * kBytes, to_lock_ - locked_.bytes());
+  if (bytes <= 0 || first * kBytes != locked_.bytes()) return;
+  if (locked_.lock(address(first), bytes) < bytes) to_lock_ = locked_.bytes();
 }
 
 // With an old size of 0 mremap leaves what is mapped, and maps the same memory at the new address.
@@ -68,7 +97,7 @@ bool HostPages::unmap(std::int64_t at, std::int64_t count) {
 LockedBuffer::LockedBuffer(std::size_t bytes)
     : memory_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)), bytes_(bytes) {
   if (memory_ == MAP_FAILED) throw std::bad_alloc();
-  is_locked_ = static_cast<std::int64_t>(bytes_) <= lockable_bytes() && mlock(memory_, bytes_) == 0;
+  locked_.lock(memory_, static_cast<std::int64_t>(bytes_));
 }
 
 LockedBuffer::~LockedBuffer() { munmap(memory_, bytes_); }

@@ -115,7 +115,8 @@ private:
   void trace_moment(std::string_view what);
   [[noreturn]] void refuse_on_device(std::int64_t bytes);
   std::int64_t could_leave() const; // bytes on the device
-  std::int64_t must_leave() const override;
+  Needs needs() const override;
+  std::int64_t will_be_written_back() const;
 
   Device& wrapped_;
   Backing& backing_;

@@ -56,9 +56,7 @@ void Tiers::note(StreamedBlock& block) noexcept {
   order_.put(block.hosted, block.on_disk == nullptr);
 }
 
-bool Tiers::may_leave(const StreamedBlock& block) const {
-  return (block.pins == 0 || block.device_is_current) && block.disk != Disk::reads;
-}
+bool Tiers::may_leave(const StreamedBlock& block) { return block.pins == 0 || block.device_is_current; }
 
 template <class F> std::vector<StreamedBlock*> Tiers::choose(const Want& want, F&& lets_go) {
   std::vector<StreamedBlock*> stay, leaving;
@@ -73,7 +71,7 @@ template <class F> std::vector<StreamedBlock*> Tiers::choose(const Want& want, F
            order_.choose({.bytes = static_cast<std::uint64_t>(want.bytes), .needed_at = want.needed_at})) {
         StreamedBlock& block = hosted(*one);
         leaving.push_back(&block);
-        if (may_leave(block) && lets_go(block)) continue;
+        if (may_leave(block) && (want.stops_reads || block.disk != Disk::reads) && lets_go(block)) continue;
         stay.push_back(&block);
         ++block.hosted.pins;
         all = false;
@@ -125,22 +123,44 @@ bool Tiers::take(StreamedBlock& block, const Want& want) {
 
 void Tiers::refuse(std::int64_t bytes) {
   const std::int64_t budget = backing_.host_budget(), in_use = backing_.host_in_use();
-  std::string disk = "there is no disk to move them to (disk=FOLDER)";
-  if (disk_ != nullptr) disk = disk_->refusal().empty() ? "what is there is needed now" : disk_->refusal();
-  std::int64_t could_leave = 0;
+  const bool has_disk = !backing_.streaming().disk.empty(); // whether or not anything has gone there yet
+  const std::string refusal = disk_ != nullptr ? disk_->refusal() : "";
+  std::int64_t held = 0, could_leave = 0;
   for (const StreamedBlock* const block : on_host_)
-    if (block->device_is_current || (block->on_disk != nullptr && may_leave(*block))) could_leave += block->bytes;
-  // What cannot leave, and what comes there for this.
-  const std::int64_t beside = in_use - could_leave + std::max(bytes, above_.must_leave());
-  Least least{.host = beside, .wants_disk = disk_ == nullptr};
-  if (disk_ != nullptr && !disk_->refusal().empty() && !disk_->broken() && backing_.streaming().disk_bytes != 0)
-    least.disk = taken_on_disk_ + SpillFile::taken_by(std::max<std::int64_t>(1, beside - budget));
+    if (!may_leave(*block))
+      held += block->bytes;
+    else if (block->device_is_current || block->on_disk != nullptr)
+      could_leave += block->bytes;
+  // What cannot leave, and what comes there for this: beside a disk that takes all that it is given, and without one.
+  const Above::Needs needs = above_.needs();
+  const std::int64_t without =
+      in_use - could_leave - held + std::max(held + bytes, std::max(held, needs.read) + needs.written_back);
+  const bool disk_would_do = budget == 0 || std::max(held + bytes, needs.at_once) <= budget;
+  Least least{.host = has_disk && refusal.empty() ? std::max(held + bytes, needs.most_at_once) : without,
+              .wants_disk = !has_disk && disk_would_do};
+  if (!refusal.empty() && !disk_->broken() && backing_.streaming().disk_bytes != 0 && disk_would_do)
+    least.disk = taken_on_disk_ + would_take_on_disk(without - budget);
   const std::string holds = budget != 0 ? fmt::format("{} of its {} bytes are in use", in_use, budget)
                                         : fmt::format("the system gives no more than the {} bytes that are in use", in_use);
+  const std::string disk = budget != 0 && bytes > budget ? "all of them would not be enough"
+                           : !refusal.empty()            ? refusal
+                           : has_disk                    ? "what is there is needed now"
+                                                         : "there is no disk to move them to (disk=FOLDER)";
   throw DeviceMemoryExceeded(
       with_ledger(fmt::format("streaming: the host's memory for what streams (host=SIZE) has no room for {} bytes: {}, and {}",
                               bytes, holds, disk),
                   backing_, bytes_on_disk_, least));
+}
+
+// Of those that leave the host next and have no copy there yet, until so many bytes would be free; and of what comes to the host
+// and goes on at once, if these are not enough.
+std::int64_t Tiers::would_take_on_disk(std::int64_t bytes) {
+  bytes = std::max<std::int64_t>(bytes, 1);
+  std::int64_t taken = 0;
+  for (const StreamedBlock* const block :
+       choose({bytes}, [](const StreamedBlock& one) { return one.on_disk == nullptr && one.host_is_current; }))
+    taken += SpillFile::taken_by(block->bytes);
+  return std::max(taken, SpillFile::taken_by(bytes));
 }
 
 bool Tiers::make_room(const Want& want) {
@@ -149,39 +169,55 @@ bool Tiers::make_room(const Want& want) {
   return true;
 }
 
-// Who has no copy on the disk yet gets one. A write that fails keeps its block here, and the next one is not begun.
+// Who has no copy on the disk yet gets one. A write that fails keeps its block here, and the next one is not begun. What is being
+// read ahead goes when nothing else can: nothing depends on it, and it is read again when it is asked for.
 bool Tiers::evict(const Want& want) {
-  if (backing_.streaming().disk.empty()) return !want.needed_at && give_up_what_the_device_has(want.bytes);
+  if (backing_.streaming().disk.empty()) return !want.needed_at && give_up_copies(want.bytes);
   const auto lets_go = [&](StreamedBlock& block) { return begin_write(block); };
-  const std::vector<StreamedBlock*> leaving = choose(want, lets_go);
-  if (leaving.empty()) return !want.needed_at && give_up_what_the_device_has(want.bytes);
+  std::vector<StreamedBlock*> leaving = choose(want, lets_go);
+  if (leaving.empty() && !want.needed_at) leaving = choose({.bytes = want.bytes, .stops_reads = true}, lets_go);
+  if (leaving.empty()) return !want.needed_at && give_up_copies(want.bytes);
   const plans::Picoseconds now = backing_.timeline().execute;
   if (want.needed_at && std::ranges::any_of(leaving, [&](const StreamedBlock* block) { return block->disk_ready > now; }))
     return false;
-  for (StreamedBlock* const block : leaving) {
-    settle(*block, ledger_.meter());
-    if (block->host_is_current && block->on_disk == nullptr) continue;
-    room_ready_ = std::max(room_ready_, block->disk_ready);
-    drop_on_host(*block);
-    has_left_device(*block);
-  }
+  for (StreamedBlock* const block : leaving)
+    if (leave_host(*block, ledger_.meter())) has_left_device(*block);
   return true;
 }
 
-// There is nowhere else to go: what the device has as well must be copied out again if it leaves the device. Nobody gives up
-// anything where that would not be enough.
-bool Tiers::give_up_what_the_device_has(std::int64_t bytes) {
+// False: its copy on the disk failed, and it stays. In virtual time a read that is stopped goes on to its end, and has the memory
+// until then.
+bool Tiers::leave_host(StreamedBlock& block, const Meter* meter) {
+  const bool is_read = block.disk == Disk::reads;
+  if (!is_read) settle(block, meter);
+  if (block.host_is_current && block.on_disk == nullptr) return false;
+  room_ready_ = std::max(room_ready_, is_read ? block.host_ready : block.disk_ready);
+  drop_on_host(block);
+  return true;
+}
+
+// There is nowhere else to go: beside what is on the disk already, what the device has as well goes, and must be copied out again
+// if it leaves the device. Nobody gives up anything where that would not be enough.
+bool Tiers::give_up_copies(std::int64_t bytes) {
+  const auto may_go = [&](const StreamedBlock& block) {
+    return block.device_is_current || (block.on_disk != nullptr && may_leave(block));
+  };
   std::int64_t all = 0;
   for (const StreamedBlock* const block : on_host_)
-    if (block->device_is_current) all += block->bytes;
+    if (may_go(*block)) all += block->bytes;
   if (all < bytes) return false;
-  for (auto at = on_host_.begin(); bytes > 0;) {
+  for (auto at = on_host_.begin(); bytes > 0 && at != on_host_.end();) {
     StreamedBlock& block = **at++;
-    if (!block.device_is_current) continue;
+    if (!may_go(block)) continue;
+    if (block.device_is_current) {
+      drop_on_host(block);
+      ++counts_.host_copies_dropped;
+      if (block.on_disk == nullptr) above_.lost_copy_below(block);
+    } else {
+      if (!leave_host(block, ledger_.meter())) continue;
+      has_left_device(block);
+    }
     bytes -= block.bytes;
-    drop_on_host(block);
-    ++counts_.host_copies_dropped;
-    if (block.on_disk == nullptr) above_.lost_copy_below(block);
   }
   return true;
 }
@@ -189,16 +225,14 @@ bool Tiers::give_up_what_the_device_has(std::int64_t bytes) {
 std::int64_t Tiers::make_way(std::int64_t bytes) {
   std::int64_t freed = 0;
   if (backing_.streaming().disk.empty() || on_host_.empty()) return 0;
-  std::vector<StreamedBlock*> leaving =
-      choose({bytes}, [&](StreamedBlock& block) { return block.pins == 0 && begin_write(block); });
+  const auto lets_go = [&](StreamedBlock& block) { return block.pins == 0 && begin_write(block); };
+  std::vector<StreamedBlock*> leaving = choose({bytes}, lets_go);
   if (leaving.empty()) { // all that may go are not enough, but they may be for what is wanted now
     for (StreamedBlock* const block : on_host_)
-      if (block->pins == 0 && may_leave(*block) && begin_write(*block)) leaving.push_back(block);
+      if (lets_go(*block)) leaving.push_back(block);
   }
   for (StreamedBlock* const block : leaving) {
-    settle(*block, nullptr);
-    if (block->on_disk == nullptr) continue;
-    drop_on_host(*block);
+    if (block->on_disk == nullptr || !leave_host(*block, nullptr)) continue;
     above_.leave_device(*block);
     has_left_device(*block);
     freed += block->bytes;

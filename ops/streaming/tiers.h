@@ -43,8 +43,14 @@ public:
     virtual void leave_device(StreamedBlock& block) noexcept = 0;
     // The only copy is the one on the device now.
     virtual void lost_copy_below(StreamedBlock& block) noexcept = 0;
-    // Bytes that must still leave it for what is wanted there now.
-    virtual std::int64_t must_leave() const = 0;
+    // What is being done there now will still want of the host's memory.
+    struct Needs {
+      std::int64_t at_once = 0;      // bytes, where all else can go on to a disk;
+      std::int64_t most_at_once = 0; // and if more memory had changed what is on the device
+      std::int64_t read = 0;         // the largest block that is to come from a disk,
+      std::int64_t written_back = 0; // and bytes that leave the device and have no copy on a disk
+    };
+    virtual Needs needs() const = 0;
   };
   Tiers(Ledger& ledger, Backing& backing, Counts& counts, Above& above);
   Tiers(const Tiers&) = delete;
@@ -103,13 +109,16 @@ private:
   struct Want {
     std::int64_t bytes = 0;                      // that must become free
     std::optional<std::uint64_t> needed_at = {}; // what is needed there or before stays, and nothing is waited for
+    bool stops_reads = false;                    // what is on its way here may leave as well
   };
-  bool may_leave(const StreamedBlock& block) const;
+  static bool may_leave(const StreamedBlock& block);
   // Who leaves next; those that the function lets go. Empty: they are not enough.
   template <class F> std::vector<StreamedBlock*> choose(const Want& want, F&& lets_go);
   bool make_room(const Want& want);
+  std::int64_t would_take_on_disk(std::int64_t bytes);
   bool evict(const Want& want);
-  bool give_up_what_the_device_has(std::int64_t bytes);
+  bool leave_host(StreamedBlock& block, const Meter* meter);
+  bool give_up_copies(std::int64_t bytes);
   bool take(StreamedBlock& block, const Want& want);
   void write_ahead();
   void read_ahead(const plans::Residents& above);

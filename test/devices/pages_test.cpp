@@ -10,6 +10,8 @@
 #include <map>
 #include <random>
 #include <set>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <utility>
 
 using namespace devices_testing;
@@ -438,4 +440,34 @@ TEST_CASE("a budget is of bytes in use, however full the pages are") {
     parts[other] = make(*device, sum - sum / 3);
   }
   CHECK(device->live_bytes() == 16 * kPage);
+}
+
+TEST_CASE("all that is locked is one sum against the limit, and what is given back does not count") {
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_MEMLOCK, &before) == 0);
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+  constexpr auto kLimit = static_cast<rlim_t>(kMiB + kMiB / 2);
+  if (before.rlim_max < kLimit) return; // nobody may lock as much here
+  const rlimit limit{kLimit, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_MEMLOCK, &limit) == 0);
+  {
+    auto pages = std::make_unique<HostPages>(4 * kPage, kPage, kMiB); // half a page of them
+    REQUIRE(pages->make(0, 2));
+    CHECK(pages->locked_bytes() == kMiB);
+    CHECK(pages->lock_fault().empty());
+    CHECK(pages->is_locked(reinterpret_cast<std::uintptr_t>(pages->begin()) + kMiB));
+    CHECK(!pages->is_locked(reinterpret_cast<std::uintptr_t>(pages->begin()) + kMiB + 1));
+    const LockedBuffer less(kMiB), none(kMiB);
+    CHECK(less.locked_bytes() == kMiB / 2);
+    CHECK(none.locked_bytes() == 0);
+    for (const LockedBuffer* const buffer : {&less, &none}) CHECK(buffer->lock_fault() == "`ulimit -l` allows 1572864 bytes");
+    pages = nullptr;
+    const LockedBuffer all(kMiB);
+    CHECK(all.locked_bytes() == kMiB);
+    CHECK(all.lock_fault().empty());
+  }
+  HostPages pages(kPage, kPage, 1);
+  REQUIRE(pages.make(0, 1));
+  CHECK(pages.locked_bytes() == sysconf(_SC_PAGESIZE));
+  REQUIRE(setrlimit(RLIMIT_MEMLOCK, &before) == 0);
 }
