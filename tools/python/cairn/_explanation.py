@@ -1,0 +1,34 @@
+"""What a gradient did, as an object that shows itself."""
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, List
+
+
+class Explanation:
+    """What the gradients of a call did: with what schedule, how often steps were run, what memory it took and who held that. ``data`` has the
+    numbers (docs/tools.md explains the keys), ``html`` a table with drawings, which a notebook shows by itself."""
+
+    def __init__(self, data: str, html: str) -> None:
+        self.data: Dict[str, Any] = json.loads(data)
+        self.html = html
+
+    @property
+    def gradients(self) -> List[Dict[str, Any]]:
+        """One object for each gradient."""
+        return self.data["gradients"]
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __str__(self) -> str:
+        rows = [("place", "schedule", "steps", "replay", "peak bytes")]
+        for g in self.gradients:
+            measured = g.get("measured", {})
+            rows.append((str(g.get("place")), str(g.get("schedule")), str(g.get("steps")), str(measured.get("replay")),
+                         str(measured.get("peak_bytes", measured.get("peak")))))
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {len(self.gradients)} gradient{'' if len(self.gradients) == 1 else 's'}>"
