@@ -58,3 +58,31 @@
     (let ((g (lambda (x) (apply f (cons x others)))))
       (python/scheduled how
         (lambda () (list->vector (if how (checkpoint-*j-update g x 1 rule state) (*j-update g x 1 rule state))))))))
+
+; For layers of other libraries: the cotangents, as a list, of the arguments at these places. `kinds` has for each part of the value #t where it is
+; a number, whose cotangent comes as a tensor; of a value that is no list it is one truth, of a vector a vector.
+(define (python/pull-back f how)
+  (let ((reverse (python/reverse how)))
+    (lambda (places count kinds . all)
+      (let (((cons xs cs) (python/split all count)))
+        (let (((cons y g)
+               (reverse (python/at f xs places)
+                        (python/point xs places)
+                        (cond ((pair? kinds) (map python/cotangent kinds cs))
+                              ((vector? kinds) (list->vector (map python/cotangent (vector->list kinds) cs)))
+                              (else (let (((cons c rest) cs)) (python/cotangent kinds c)))))))
+          (if (number? g) (map (lambda (p) 0) places) g))))))
+(define (python/cotangent number c) (if number (if (tensor? c) (tensor->number c) c) c))
+(define (python/split l n)
+  (if (= n 0) (cons '() l) (let (((cons a rest) l)) (let (((cons front back) (python/split rest (- n 1)))) (cons (cons a front) back)))))
+; Both with the places fixed, and what goes back or forth as the last argument, structured like the value, or the list of the arguments at the places.
+(define (python/pull-back-at f how places)
+  (let ((reverse (python/reverse how)))
+    (lambda all
+      (let ((xs (python/but-last all)))
+        (let (((cons y g) (reverse (python/at f xs places) (python/point xs places) (python/last all))))
+          (if (number? g) (map (lambda (p) 0) places) g))))))
+(define (python/push-forward-at f places)
+  (lambda all
+    (let ((xs (python/but-last all)))
+      (let (((cons y dy) (j* (python/at f xs places) (python/point xs places) (python/last all)))) dy))))

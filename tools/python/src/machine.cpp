@@ -172,9 +172,11 @@ cairn_status run(Machine* machine, std::uint64_t steps) {
   return run_slices(machine, steps, [&](std::uint64_t left) { return cairn_vm_run(machine->vm, left); });
 }
 
-cairn_status call(Machine* machine, cairn_value procedure, const cairn_value* arguments, std::size_t count, cairn_value* result) {
-  return run_slices(machine, CAIRN_UNLIMITED,
-                    [&](std::uint64_t) { return cairn_vm_call(machine->vm, procedure, arguments, count, result); });
+void call(Machine* machine, cairn_value procedure, const cairn_value* arguments, std::size_t count) {
+  cairn_value value = cairn_unspecified(); // a second reference to what the machine has; none where it was stopped on the way
+  run_slices(machine, CAIRN_UNLIMITED,
+             [&](std::uint64_t) { return cairn_vm_call(machine->vm, procedure, arguments, count, &value); });
+  cairn_value_release(machine->vm, value);
 }
 
 void refused(cairn_status status, char* message) {

@@ -81,9 +81,9 @@ PyObject* capsule_of(Machine* machine);
 void make_idle(Machine* machine);
 
 // Runs what is ready, without the GIL: OK, OUT_OF_STEPS, OUT_OF_WORK, or throws, with what was stopped kept where it can go on.
-// `begin` is called without the GIL too, and may be what runs first.
 cairn_status run(Machine* machine, std::uint64_t steps);
-cairn_status call(Machine* machine, cairn_value procedure, const cairn_value* arguments, std::size_t count, cairn_value* result);
+// Runs a call to its end; cairn_vm_take_value has its value.
+void call(Machine* machine, cairn_value procedure, const cairn_value* arguments, std::size_t count);
 
 // A failed call of the interface, but for those that run.
 [[noreturn]] void refused(cairn_status status, char* message);

@@ -25,14 +25,12 @@ PyObject* called(PyObject* self, PyObject* const* arguments, std::size_t flags, 
     if (names != nullptr && PyTuple_GET_SIZE(names) != 0) raise(PyExc_TypeError, "arguments of Cairn's procedures have no names");
     const Use use(machine);
     if (machine->parts->suspended) make_idle(machine);
-    cairn_value result{};
     {
       const Arguments given(machine, arguments, static_cast<std::size_t>(PyVectorcall_NARGS(flags)));
-      call(machine, procedure->value, given.data(), given.size(), &result);
+      call(machine, procedure->value, given.data(), given.size());
     }
-    // The machine's own reference goes, so that tensors are Python's alone.
-    cairn_value taken{};
-    if (cairn_vm_take_value(machine->vm, &taken) == CAIRN_OK) cairn_value_release(machine->vm, taken);
+    cairn_value result{};
+    need(cairn_vm_take_value(machine->vm, &result));
     return from_cairn(machine, result, true);
   });
 }
