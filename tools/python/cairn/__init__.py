@@ -34,7 +34,7 @@ __all__ = ["Array", "BudgetError", "CancelledError", "CapsuleError", "Character"
 
 def _contiguous(array: Any) -> Any:
     found = _numpy.asarray(array)
-    return _numpy.ascontiguousarray(found, dtype=found.dtype.newbyteorder("=")).reshape(found.shape)
+    return _numpy.require(found, found.dtype.newbyteorder("="), ["C", "ALIGNED"]).reshape(found.shape)
 
 
 def _jacobian(rows: Any, results: int, arguments: int) -> Any:

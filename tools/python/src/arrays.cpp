@@ -88,11 +88,13 @@ std::unique_ptr<Imported> of_buffer(Machine* machine, PyObject* array) {
   if (element == nullptr) refuse_elements(array, b.format);
   if (b.ndim > CAIRN_MOST_AXES) raise(PyExc_ValueError, "an array of %d axes; the most is %d", b.ndim, CAIRN_MOST_AXES);
   bool foreign_layout = swapped || b.suboffsets != nullptr;
-  for (int i = 0; i < b.ndim && !foreign_layout; ++i) {
+  std::int64_t next = 1; // elements from one to the next along an axis; exporters such as ctypes leave strides out where they lie in row-major order
+  for (int i = b.ndim; i-- > 0 && !foreign_layout;) {
     const auto axis = static_cast<std::size_t>(i);
     made->sizes[axis] = b.shape[i];
-    made->strides[axis] = b.strides[i] / b.itemsize;
-    foreign_layout = b.shape[i] > 1 && (b.strides[i] < 0 || b.strides[i] % b.itemsize != 0);
+    made->strides[axis] = b.strides == nullptr ? next : b.strides[i] / b.itemsize;
+    next *= b.shape[i];
+    foreign_layout = b.strides != nullptr && b.shape[i] > 1 && (b.strides[i] < 0 || b.strides[i] % b.itemsize != 0);
   }
   foreign_layout = foreign_layout || reinterpret_cast<std::uintptr_t>(b.buf) % static_cast<std::uintptr_t>(b.itemsize) != 0;
   if (foreign_layout) return nullptr;
@@ -342,7 +344,7 @@ cairn_value tensor_of(Machine* machine, PyObject* array) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     PyObject* const source = copy ? copy.get() : array;
     std::unique_ptr<Imported> imported;
-    if (PyObject_CheckBuffer(source) != 0)
+    if (PyObject_CheckBuffer(source) != 0 && Py_TYPE(source) != array_type)
       imported = of_buffer(machine, source);
     else if (PyObject_HasAttrString(source, "__dlpack__") != 0)
       imported = of_dlpack(machine, source);

@@ -101,7 +101,8 @@ bool is_type(PyObject* object, PyObject* type) {
 
 // Where in an argument an error was, in front of what it says.
 [[noreturn]] void raise_within(const char* format, Py_ssize_t index) {
-  if (PyErr_ExceptionMatches(PyExc_TypeError) != 0 || PyErr_ExceptionMatches(PyExc_ValueError) != 0) {
+  // Others, such as that of a text that is no UTF-8, are not made of a message alone.
+  if (PyErr_Occurred() == PyExc_TypeError || PyErr_Occurred() == PyExc_ValueError) {
     PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
