@@ -603,7 +603,7 @@ typedef struct cairn_host_procedure {
                    */
   void* user;     /* first argument of all */
   cairn_host_reverse
-      reverse; /* of an operator on tensors, which must be repeatable and have no `derivative`; NULL: no reverse mode */
+      reverse; /* of an operator on tensors, which has no `derivative`; NULL: no reverse mode */
   cairn_host_forward forward; /* likewise; NULL: no forward mode */
 } cairn_host_procedure;
 

@@ -75,7 +75,7 @@ class FileError(Error, OSError):
 def failure(status: int, text: str, message: str, file: str, line: int, column: int, calls: Any) -> Error:
     """The exception of a run that cannot go on."""
     kind = BudgetError if status == BudgetError.status else ProgramError
-    made = kind(text.rstrip("\n"), message, file, line, column, list(calls or []))
+    made = kind((text or message or _WORDS.get(status, f"status {status}")).rstrip("\n"), message, file, line, column, list(calls or []))
     made.status = status
     return made
 

@@ -7,7 +7,6 @@ import os
 import re
 import sys
 import warnings
-import weakref
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _cairn
@@ -16,7 +15,6 @@ from ._cairn import Machine, Procedure
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _OURS = "python/"  # what names of the package's own definitions begin with
 _SOURCES = (".scm", ".vlad")
-_machines: "weakref.WeakKeyDictionary[Machine, Program]" = weakref.WeakKeyDictionary()
 
 
 def _helpers() -> str:
@@ -119,7 +117,7 @@ class Program:
                        **options)
         for rights, path in self.grants:
             made.grant(rights, path)
-        _machines[made] = self
+        made.program = self
         return made
 
     def started(self, **changed: Any) -> Machine:
@@ -141,7 +139,7 @@ class Program:
 
 def program_of(machine: Machine) -> Program:
     """What the machine runs."""
-    return _machines[machine]
+    return machine.program
 
 
 class Module:

@@ -66,8 +66,8 @@ class Run:
             status = _run_shown(machine, steps, work, progress) if progress else machine.run(steps, work)
         except BaseException as error:
             if machine.suspended:
-                machine.hold(_keeper(self))
                 error.run = self  # type: ignore[attr-defined]
+                machine.hold(_keeper(self))  # behind that: a run that was made for the exception has let go of the machine
             else:
                 self._machine, self._failed = None, error
             raise

@@ -31,6 +31,7 @@ struct Host {
 struct Machine {
   PyObject_HEAD cairn_vm* vm;
   PyObject* weak;
+  PyObject* program; // whatever the package's Python files put there
   struct Parts;
   Parts* parts; // made by __init__
 };

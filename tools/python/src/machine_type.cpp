@@ -108,12 +108,14 @@ PyObject* make(PyTypeObject* type, PyObject*, PyObject*) {
     machine_of(self)->vm = nullptr;
     machine_of(self)->parts = nullptr;
     machine_of(self)->weak = nullptr;
+    machine_of(self)->program = nullptr;
   }
   return self;
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
+  Py_VISIT(machine_of(self)->program);
   const Machine::Parts* parts = machine_of(self)->parts;
   if (parts == nullptr) return 0;
   for (PyObject* object : {parts->output, parts->input, parts->report, parts->explain, parts->holder, parts->host_exception})
@@ -124,6 +126,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 }
 
 int clear(PyObject* self) {
+  Py_CLEAR(machine_of(self)->program);
   Machine::Parts* parts = machine_of(self)->parts;
   if (parts == nullptr) return 0;
   for (PyObject** object :
@@ -151,6 +154,7 @@ void dealloc(PyObject* self) {
     clear(self);
     delete machine->parts;
   }
+  Py_CLEAR(machine->program);
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -412,7 +416,8 @@ PyMethodDef methods[] = {
 PyGetSetDef properties[] = {{"suspended", suspended, nullptr, "Whether something is stopped in it, or has not begun.", nullptr},
                             {"busy", busy, nullptr, "Whether some thread uses it.", nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(Machine, weak), READONLY, nullptr},
+PyMemberDef members[] = {{"program", T_OBJECT, offsetof(Machine, program), 0, "What it runs."},
+                         {"__weaklistoffset__", T_PYSSIZET, offsetof(Machine, weak), READONLY, nullptr},
                          {nullptr, 0, 0, 0, nullptr}};
 PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)},
                        {Py_tp_init, reinterpret_cast<void*>(init)},
