@@ -208,7 +208,7 @@ TEST_CASE("what was kept is forgotten where that is asked for, and what comes th
     REQUIRE(cairn_vm_gradients(vm.vm, CAIRN_REPORT_JSON, &text) == CAIRN_OK);
     const auto report = nlohmann::json::parse(taken(text));
     CHECK(report["gradients"].size() == std::min(calls, 3));
-    CHECK(report["gradients"][0]["number"] == 1);
+    CHECK(report["gradients"][0]["gradient"] == 1);
     CHECK(report["calls"][0]["calls"] == calls);
   }
   cairn_value_release(vm.vm, many);

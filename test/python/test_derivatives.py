@@ -95,8 +95,9 @@ class Derivatives(unittest.TestCase):
         gradient(30000, 1.0)
         first = gradient.explanation
         self.assertEqual(len(first.gradients), 1)
-        self.assertIn("binomial", str(first))
-        self.assertIn("snapshots=4", first.gradients[0]["schedule"])
+        self.assertIn(f"{first.gradients[0]['steps']:,}", str(first))
+        self.assertEqual(repr(first), "<Explanation of 1 gradient>")
+        self.assertEqual(first.gradients[0]["schedule"], "binomial,snapshots=4")
         self.assertIn("<svg", first._repr_html_())
         for n in (10000, 20000, 30000, 20000):
             gradient(n, 1.0)

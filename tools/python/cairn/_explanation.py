@@ -22,13 +22,13 @@ class Explanation:
         return self.html
 
     def __str__(self) -> str:
-        rows = [("place", "schedule", "steps", "replay", "peak bytes")]
+        rows = [("place", "schedule", "steps", "executed", "replay", "peak", "seconds")]
         for g in self.gradients:
-            measured = g.get("measured", {})
-            rows.append((str(g.get("place")), str(g.get("schedule")), str(g.get("steps")), str(measured.get("replay")),
-                         str(measured.get("peak_bytes", measured.get("peak")))))
+            rows.append((g["place"], g["schedule"], f"{g['steps']:,}", f"{g['executed']:,}", f"{g['replay']['measured']:.2f}",
+                         f"{g['peak']['measured']:,}", f"{g['seconds']['measured']:.3f}"))
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+        return "\n".join(lines + [g["summary"] for g in self.gradients])
 
     def __repr__(self) -> str:
         return f"<Explanation of {len(self.gradients)} gradient{'' if len(self.gradients) == 1 else 's'}>"
