@@ -241,7 +241,8 @@ def compile(source: Union[str, "os.PathLike[str]"], *, name: Optional[str] = Non
     memory: the budget of the machine, in bytes or as text such as ``"2GiB"``; three quarters of what there is if nothing is said.
     output, input: a stream or a function: of text, and one that gives lines. ``None`` is Python's own stream, ``False`` none; input may be a text.
     report: gets a dict for each call of the program's ``report``. explain: gets a text about each gradient.
-    seed: of random numbers. schedule: of ``checkpoint-*j``. device: where tensors live: "cpu", "emulated", "cuda". spill: a folder.
+    seed: of random numbers. schedule: of ``checkpoint-*j``. device: where tensors live: "cpu", "emulated", "cuda".
+    spill: a folder for what planned gradients put aside. costs: the text that ``vmrun --calibrate`` writes, for plans.
     arguments: what ``(command-line)`` gives. read, write: files and folders that the program may read and write; none if nothing is said.
     output_bytes: the budget of output. check_nan: the first NaN is an error. profile: count for :attr:`Module.profile`.
     """
