@@ -209,16 +209,25 @@ TEST_CASE("what the rules do not say is refused") {
 }
 
 TEST_CASE("an operator that is an effect is called once, whatever is replayed, with the rules of others") {
-  const std::string text = "(define t (list->tensor '(.5 .25) 'f64))"
-                           "(define (chain p) (let loop ((i 0) (x (cdr p))) (if (= i 30) (sumall x) (loop (+ i 1) (+ .1 (scaled-square (car p) x))))))"
-                           "(write (let ((g (with-schedule \"SPEC\" (lambda () (checkpoint-*j chain (cons .9 t) 1))))) (list (car g) (cadr g) (tensor->list (cddr g)))))";
+  const std::string text =
+      "(define t (list->tensor '(.5 .25) 'f64))"
+      "(define (chain p) (let loop ((i 0) (x (cdr p))) (if (= i 30) (sumall x) (loop (+ i 1) (+ .1 (scaled-square (car p) x))))))"
+      "(write (let ((g (with-schedule \"SPEC\" (lambda () (checkpoint-*j chain (cons .9 t) 1))))) (list (car g) (cadr g) "
+      "(tensor->list (cddr g)))))";
   std::string first;
   for (int repeatable : {1, 0}) {
     for (const char* spec : {"tape", "bisection,base=16", "binomial,base=16,snapshots=2", "online,base=16"}) {
       Host host;
       Vm vm;
-      cairn_host_procedure p = {
-          sizeof(cairn_host_procedure), "scaled-square", 2, scaled_square, nullptr, repeatable, &host, square_reverse, square_forward};
+      cairn_host_procedure p = {sizeof(cairn_host_procedure),
+                                "scaled-square",
+                                2,
+                                scaled_square,
+                                nullptr,
+                                repeatable,
+                                &host,
+                                square_reverse,
+                                square_forward};
       REQUIRE(cairn_vm_register(vm.vm, &p, nullptr) == CAIRN_OK);
       std::string program = text;
       program.replace(program.find("SPEC"), 4, spec);

@@ -242,14 +242,17 @@ struct Taken {
   ~Taken() {
     if (managed != nullptr) managed->deleter(managed);
   }
-  double* data() const { return reinterpret_cast<double*>(static_cast<char*>(managed->dl_tensor.data) + managed->dl_tensor.byte_offset); }
+  double* data() const {
+    return reinterpret_cast<double*>(static_cast<char*>(managed->dl_tensor.data) + managed->dl_tensor.byte_offset);
+  }
 };
 
 } // namespace
 
 TEST_CASE("a tensor that is taken is the host's alone: not copied where nobody else has it") {
   Vm vm;
-  vm.run(Compiled(std::string(kTensorProgram) + "(define kept (made)) (define (same) kept) (define (row) (index kept 0)) (define (id x) x)"));
+  vm.run(Compiled(std::string(kTensorProgram) +
+                  "(define kept (made)) (define (same) kept) (define (row) (index kept 0)) (define (id x) x)"));
   auto begin = [&](const char* name, std::vector<cairn_value> arguments) {
     cairn_value procedure = vm.lookup(name);
     REQUIRE(cairn_vm_begin(vm.vm, procedure, arguments.data(), arguments.size()) == CAIRN_OK);

@@ -602,8 +602,7 @@ typedef struct cairn_host_procedure {
   int repeatable; /* not 0: replays call it again, so it must give the same for the same; 0: it is called once, replays read a log
                    */
   void* user;     /* first argument of all */
-  cairn_host_reverse
-      reverse; /* of an operator on tensors, which has no `derivative`; NULL: no reverse mode */
+  cairn_host_reverse reverse; /* of an operator on tensors, which has no `derivative`; NULL: no reverse mode */
   cairn_host_forward forward; /* likewise; NULL: no forward mode */
 } cairn_host_procedure;
 

@@ -411,8 +411,9 @@ Value differentiated(Engine& engine, const HostProcedure& procedure, std::span<c
 Value call_host(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments) {
   if (procedure.is_operator()) {
     if (procedure.repeatable) return call_operator(engine, procedure, arguments, {});
-    return call_operator(engine, procedure, arguments,
-                         [&] { return Builder(engine, call_once(engine, procedure, arguments)).build([](Value v) { return v; }); });
+    return call_operator(engine, procedure, arguments, [&] {
+      return Builder(engine, call_once(engine, procedure, arguments)).build([](Value v) { return v; });
+    });
   }
   const Flat flat = procedure.repeatable ? call(engine, procedure, {engine, arguments}) : call_once(engine, procedure, arguments);
   const Run& r = engine.runs.back();

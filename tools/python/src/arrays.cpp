@@ -88,7 +88,8 @@ std::unique_ptr<Imported> of_buffer(Machine* machine, PyObject* array) {
   if (element == nullptr) refuse_elements(array, b.format);
   if (b.ndim > CAIRN_MOST_AXES) raise(PyExc_ValueError, "an array of %d axes; the most is %d", b.ndim, CAIRN_MOST_AXES);
   bool foreign_layout = swapped || b.suboffsets != nullptr;
-  std::int64_t next = 1; // elements from one to the next along an axis; exporters such as ctypes leave strides out where they lie in row-major order
+  std::int64_t next = 1; // elements from one to the next along an axis; exporters such as ctypes leave strides out where they lie
+                         // in row-major order
   for (int i = b.ndim; i-- > 0 && !foreign_layout;) {
     const auto axis = static_cast<std::size_t>(i);
     made->sizes[axis] = b.shape[i];
