@@ -69,9 +69,9 @@ def main():
                 file.write(packages_of(base) + "\n")
         if quietly([python, "-m", "pip", "download", "-q", "--no-deps", "-d", folder, "scikit-build-core"]).returncode != 0:
             skip("PyPI is not to be had")
-        settings = ["-C", f"build-dir={build}/python-{'own' if arguments.from_nothing else 'linked'}/{{wheel_tag}}"]
+        settings = ["--config-settings", f"build-dir={build}/python-{'own' if arguments.from_nothing else 'linked'}/{{wheel_tag}}"]
         if not arguments.from_nothing:
-            settings += ["-C", f"cmake.define.CAIRN_BUILT={build}"]
+            settings += ["--config-settings", f"cmake.define.CAIRN_BUILT={build}"]
         installed = quietly([python, "-m", "pip", "install", *settings, root])
         if installed.returncode != 0:
             print(installed.stdout[-6000:])

@@ -77,6 +77,8 @@ class Torch(unittest.TestCase):
         function = cairn.torch.function(self.m.scaled)
         gradient, = torch.autograd.grad(function(self.x, 3).sum(), self.x)
         self.assertTrue((gradient == 3).all())
+        value = cairn.torch.function(cairn.compile("(define (f x nothing) (* x x))").f)(self.x, None)
+        self.assertTrue(torch.allclose(torch.autograd.grad(value.sum(), self.x)[0], 2 * self.x))
         with torch.no_grad():
             self.assertFalse(function(self.x, 3.0).requires_grad)
         value = cairn.torch.function(self.m.first)(self.x, self.y)

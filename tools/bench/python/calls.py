@@ -22,7 +22,7 @@ PROGRAM = """
 """
 
 
-def least(call, rounds, seconds=0.02):
+def least(call, rounds, seconds=0.003):
     """Of one call."""
     count, best = 1, float("inf")
     while True:
@@ -47,7 +47,7 @@ def row(what, microseconds, beside=""):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=100)
     rounds = parser.parse_args().rounds
     m = cairn.compile(PROGRAM)
     print("| call | µs | beside |\n|---|---|---|")

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any, List, Optional, Sequence, Tuple, Union
 
+import numpy as np
 import torch
 
 from ._cairn import Array, Procedure
@@ -72,49 +73,55 @@ def _lent(argument: Any) -> Any:
     """A tensor of PyTorch's as Cairn takes it, without a copy."""
     if not isinstance(argument, torch.Tensor):
         return argument
-    if argument.device.type != "cpu":
+    if not argument.is_cpu:
         raise ValueError(f"a tensor on {argument.device}; procedures of Cairn's take tensors of the processor: .cpu()")
-    argument = argument.detach()
-    if argument.dtype == torch.bfloat16:
-        return argument
-    return argument.numpy()
+    if argument.requires_grad:
+        argument = argument.detach()
+    return argument if argument.dtype is torch.bfloat16 else argument.numpy()
 
 
-def _given(value: Any, like: Any = None) -> torch.Tensor:
+def _given(value: Any) -> torch.Tensor:
     """A value of Cairn's as a tensor."""
+    if isinstance(value, np.ndarray):
+        return torch.from_numpy(value)
     if isinstance(value, Array):
-        made = torch.from_dlpack(value)
-    elif isinstance(value, (float, int)):
-        made = torch.tensor(value, dtype=torch.float64 if like is None else like.dtype)
-    else:
-        made = torch.from_numpy(value)
-    return made
+        return torch.from_dlpack(value)
+    if isinstance(value, (float, int)):
+        return torch.tensor(value, dtype=torch.float64)
+    raise TypeError(f"a value of the procedure is a {type(value).__name__}, no tensor and no number")
+
+
+_SAVED = object()  # stands for a tensor that PyTorch keeps
 
 
 class _Apply(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, function: Function, call: _Call, *arguments: Any) -> Any:
-        wanted = [i for i, needed in enumerate(ctx.needs_input_grad[2:]) if needed]
+        wanted = [i for i, needed in enumerate(ctx.needs_input_grad[2:]) if needed] if any(ctx.needs_input_grad) else ()
         value, gradient = function._computed([_lent(a) for a in arguments], wanted)
         ctx.function, ctx.wanted, ctx.call = function, wanted, call
         call.several = isinstance(value, (list, tuple))
-        values = list(value) if call.several else [value]
-        kinds = [isinstance(v, (float, int)) for v in values]
-        call.kinds = type(value)(kinds) if call.several else kinds[0]
-        outputs = tuple(_given(v) for v in values)
+        if call.several:
+            call.kinds = type(value)(isinstance(v, (float, int)) for v in value)
+            outputs = tuple(_given(v) for v in value)
+        else:
+            call.kinds = isinstance(value, (float, int))
+            outputs = (_given(value),)
         if wanted:
             function._scalar = not call.several and outputs[0].numel() == 1
-            ctx.others = [None if isinstance(a, torch.Tensor) else a for a in arguments]
+            ctx.others = [_SAVED if isinstance(a, torch.Tensor) else a for a in arguments]
             ctx.gradient = gradient
             ctx.save_for_backward(*(a for a in arguments if isinstance(a, torch.Tensor)))
-            ctx.mark_non_differentiable(*(o for o in outputs if not o.is_floating_point()))
+            whole = [o for o in outputs if not o.is_floating_point()]
+            if whole:
+                ctx.mark_non_differentiable(*whole)
             ctx.set_materialize_grads(False)
         return outputs if call.several else outputs[0]
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> Any:
         saved = iter(ctx.saved_tensors)
-        arguments = [next(saved) if other is None else other for other in ctx.others]
+        arguments = [next(saved) if other is _SAVED else other for other in ctx.others]
         parts: List[Any] = [None] * len(arguments)
         if any(c is not None for c in cotangents):
             if ctx.gradient is not None and not torch.is_grad_enabled():
