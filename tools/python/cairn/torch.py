@@ -145,7 +145,10 @@ def _like(part: Any, argument: torch.Tensor) -> torch.Tensor:
     """A cotangent of Cairn's as one of PyTorch's; 0 stands for zeros."""
     if isinstance(part, (float, int)):
         return torch.full(argument.shape, float(part), dtype=argument.dtype)
-    return _given(part).to(argument.dtype).reshape(argument.shape)
+    made = _given(part)
+    if made.dtype is not argument.dtype:
+        made = made.to(argument.dtype)
+    return made if made.shape == argument.shape else made.reshape(argument.shape)
 
 
 def _fitted(part: torch.Tensor, argument: torch.Tensor) -> torch.Tensor:
