@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Installs the Python package by pip into a fresh virtual environment and runs the tests beside this file there.
 
-    run.py --root SOURCE-FOLDER --build BUILD-FOLDER [--from-nothing] [TEST ...]
+    run.py --root SOURCE-FOLDER --build BUILD-FOLDER [--from-nothing | --sanitized] [TEST ...]
 
 The extension is linked to the libraries of the build folder; with --from-nothing pip builds all of it, as it does for users, and the first tests
-alone are run. Tests of PyTorch and JAX want these: CAIRN_TEST_PYTHON names an interpreter that has them, whose packages are then in reach.
+alone are run; with --sanitized the binding, not the libraries, is compiled with AddressSanitizer and UndefinedBehaviorSanitizer, and what it leaves
+behind is a failure. Tests of PyTorch and JAX want these: CAIRN_TEST_PYTHON names an interpreter that has them, whose packages are then in reach.
 """
 import argparse
 import os
@@ -15,6 +16,8 @@ import tempfile
 SKIPPED = 77
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 FIRST = ["test_values"]
+SANITIZED = ["test_values", "test_programs", "test_derivatives", "test_runs"]
+FLAGS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1"
 
 
 def quietly(command, **options):
@@ -47,11 +50,26 @@ def packages_of(python):
     return quietly([python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"]).stdout.strip()
 
 
+def sanitized(python, tests, environment):
+    """The sanitizers' libraries must be the first of the process; Python's own pools of memory would hide what is wrong."""
+    libraries = [quietly(["c++", f"-print-file-name=lib{name}.so"]).stdout.strip() for name in ("asan", "ubsan")]
+    environment = {**environment, "LD_PRELOAD": " ".join(libraries), "PYTHONMALLOC": "malloc"}
+    done = subprocess.run([python, "-m", "unittest", *tests], cwd=FOLDER, env={**environment, "ASAN_OPTIONS": "detect_leaks=0"})
+    told = quietly([python, "leaks.py"], cwd=FOLDER, env={**environment, "ASAN_OPTIONS": "detect_leaks=1"}).stdout
+    # The interpreter and NumPy leave things of their own.
+    leaks = [block for block in told.split("\n\n") if "leak of" in block and "/cairn/_cairn." in block]
+    if "Traceback" in told or leaks:
+        print(f"{len(leaks)} leaks\n" + "\n\n".join(leaks[:5]) if leaks else told)
+        return 1
+    return done.returncode
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", required=True)
     parser.add_argument("--build", required=True)
     parser.add_argument("--from-nothing", action="store_true")
+    parser.add_argument("--sanitized", action="store_true")
     parser.add_argument("tests", nargs="*")
     arguments = parser.parse_args()
     root, build = os.path.abspath(arguments.root), os.path.abspath(arguments.build)
@@ -69,7 +87,10 @@ def main():
                 file.write(packages_of(base) + "\n")
         if quietly([python, "-m", "pip", "download", "-q", "--no-deps", "-d", folder, "scikit-build-core"]).returncode != 0:
             skip("PyPI is not to be had")
-        settings = ["--config-settings", f"build-dir={build}/python-{'own' if arguments.from_nothing else 'linked'}/{{wheel_tag}}"]
+        kind = "own" if arguments.from_nothing else "sanitized" if arguments.sanitized else "linked"
+        settings = ["--config-settings", f"build-dir={build}/python-{kind}/{{wheel_tag}}"]
+        if arguments.sanitized:
+            settings += ["--config-settings", f"cmake.define.CMAKE_CXX_FLAGS={FLAGS}"]
         if not arguments.from_nothing:
             settings += ["--config-settings", f"cmake.define.CAIRN_BUILT={build}"]
         installed = quietly([python, "-m", "pip", "install", *settings, root])
@@ -81,7 +102,10 @@ def main():
         if wrong or "py.typed" not in listed:
             sys.exit(f"the package holds something else than it should: {wrong}\n{listed}")
         tests = arguments.tests or (FIRST if arguments.from_nothing else sorted(name[:-3] for name in os.listdir(FOLDER) if name.startswith("test_")))
-        return subprocess.run([python, "-m", "unittest", *tests], cwd=FOLDER, env={**os.environ, "CAIRN_ROOT": root, "CAIRN_BUILD": build}).returncode
+        environment = {**os.environ, "CAIRN_ROOT": root}
+        if arguments.sanitized:
+            return sanitized(python, arguments.tests or SANITIZED, environment)
+        return subprocess.run([python, "-m", "unittest", *tests], cwd=FOLDER, env=environment).returncode
 
 
 if __name__ == "__main__":
