@@ -43,7 +43,7 @@ class Leaks(unittest.TestCase):
             least = min(least, max(len(gc.get_objects()) - objects, sys.getallocatedblocks() - blocks))
         return least
 
-    def check(self, action, times=1000):
+    def check(self, action, times=600):
         self.assertLess(self.growth(action, times), times // 4)
 
     def test_calls(self):
@@ -81,7 +81,7 @@ class Leaks(unittest.TestCase):
             m.f(2)
             run.resume(steps=10)
 
-        self.check(machines, 400)
+        self.check(machines, 200)
 
     def test_hosts(self):
         def hosts():
@@ -92,7 +92,7 @@ class Leaks(unittest.TestCase):
             except cairn.ProgramError:
                 pass
 
-        self.check(hosts, 400)
+        self.check(hosts, 200)
 
     def test_reference_cycles_are_collected(self):
         class Owner:

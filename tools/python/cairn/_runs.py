@@ -177,14 +177,16 @@ def _bar(machine: Machine) -> Tuple[Optional[Callable[[Progress], Any]], Optiona
     except ImportError:
         return None, None
     bar = tqdm(unit="step", unit_scale=True)
+    begun = machine.steps()
 
     def show(now: Progress) -> None:
-        bar.set_description(now.phase)
+        if now.phase != "plain":  # when it has ended, the bar stays as it was
+            bar.set_description(now.phase)
         if now.gradient_steps_predicted:
             bar.total = now.gradient_steps_predicted
             bar.update(now.gradient_steps_executed - bar.n)
-        else:
-            bar.update(max(0, now.steps - bar.n))
+        elif bar.total is None:
+            bar.update(max(0, now.steps - begun - bar.n))
 
     return show, bar.close
 
