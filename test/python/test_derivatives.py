@@ -96,6 +96,9 @@ class Derivatives(unittest.TestCase):
         first = gradient.explanation
         self.assertEqual(len(first.gradients), 1)
         self.assertIn(f"{first.gradients[0]['steps']:,}", str(first))
+        self.assertEqual(first.gradients[0]["place"], "grad of walk")
+        self.assertIn("grad of walk", first.html)
+        self.assertNotIn("cairn-python.scm", first.html)
         self.assertEqual(repr(first), "<Explanation of 1 gradient>")
         self.assertEqual(first.gradients[0]["schedule"], "binomial,snapshots=4")
         self.assertIn("<svg", first._repr_html_())

@@ -1,7 +1,7 @@
 """Derivatives of procedures. Each operator gives a procedure of the same program, which is called, stopped, and differentiated like any other."""
 from __future__ import annotations
 
-from typing import Any, Callable, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
 
 from ._cairn import Procedure
 from ._explanation import Explanation
@@ -15,8 +15,9 @@ _JSON, _SECTION = 1, 4
 class Explained:
     """A function whose last call is explained: ``explanation`` has what its gradients did."""
 
-    def __init__(self, procedure: Procedure) -> None:
+    def __init__(self, procedure: Procedure, operator: str) -> None:
         self._procedure = procedure
+        self._operator = operator
         self.explanation: Optional[Explanation] = None
         self.machine = procedure.machine
 
@@ -27,14 +28,14 @@ class Explained:
             return self._procedure(*arguments)
         finally:
             if not machine.busy:
-                self.explanation = Explanation(machine.gradients(_JSON), machine.gradients(_SECTION))
+                self.explanation = Explanation(machine.gradients(_JSON), machine.gradients(_SECTION), self._operator)
 
     def start(self, *arguments: Any) -> Any:
         """As that of the procedure; not explained."""
         return self._procedure.start(*arguments)
 
 
-def _place(argnums: Places) -> Union[int, list]:
+def _place(argnums: Places) -> Union[int, List[int]]:
     if isinstance(argnums, int):
         if argnums < 0:
             raise ValueError("argnums count from 0")
@@ -69,7 +70,7 @@ def _procedure(f: Any, device: Optional[str]) -> Procedure:
 def _made(helper: str, f: Procedure, *settings: Any, explain: bool = False) -> Any:
     machine = f.machine
     made = machine.lookup("python/" + helper)(f, *settings)
-    return Explained(made) if explain else made
+    return Explained(made, f"{helper} of {f.__name__ or 'a procedure'}") if explain else made
 
 
 def grad(f: Any, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Union[int, str, None] = None, device: Optional[str] = None,

@@ -1,17 +1,23 @@
 """What a gradient did, as an object that shows itself."""
 from __future__ import annotations
 
+import html as _html
 import json
+import re
 from typing import Any, Dict, List
+
+
+_OURS = re.compile(r"cairn-python\.scm:\d+:\d+")
 
 
 class Explanation:
     """What the gradients of a call did: with what schedule, how often steps were run, what memory it took and who held that. ``data`` has the
     numbers (docs/tools.md explains the keys), ``html`` a table with drawings, which a notebook shows by itself."""
 
-    def __init__(self, data: str, html: str) -> None:
-        self.data: Dict[str, Any] = json.loads(data)
-        self.html = html
+    def __init__(self, data: str, html: str, operator: str) -> None:
+        """``operator`` stands for places in the package's own definitions."""
+        self.data: Dict[str, Any] = json.loads(_OURS.sub(lambda _: json.dumps(operator)[1:-1], data))
+        self.html = _OURS.sub(lambda _: _html.escape(operator), html)
 
     @property
     def gradients(self) -> List[Dict[str, Any]]:
