@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 import time
 import unittest
@@ -180,6 +181,38 @@ class Signals(unittest.TestCase):
     def test_ctrl_c_in_the_middle_of_one_long_step(self):
         run = self.stopped(lambda: self.m.product(4000), 0.05)
         self.assertEqual(run.value, 4000.0**3)
+
+    def test_signals_in_the_middle_of_kernels_leave_memory_alone(self):
+        # Where handlers ran in threads that multiply, three processes in five ended by a signal of malloc's.
+        program = textwrap.dedent("""
+            import os, signal, threading, time
+            import cairn
+            m = cairn.compile("(define (product n) (sumall (matmul (fill (list n n) 1.) (fill (list n n) 1.))))")
+            def interrupt(seconds):
+                while not m._machine.busy:
+                    time.sleep(.0002)
+                time.sleep(seconds)
+                os.kill(os.getpid(), signal.SIGINT)
+            for i in range(20):
+                threading.Thread(target=interrupt, args=(.04 + .005 * i,)).start()
+                try:
+                    m.product(6000)
+                except KeyboardInterrupt:
+                    pass
+            """)
+        done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_signals_reach_python_meanwhile(self):
+        seen = []
+        before = signal.signal(signal.SIGUSR2, lambda *_: seen.append(threading.get_ident()))
+        m = cairn.compile("(define (f n) (if (= n 0) 0 (begin (pause) (f (- n 1)))))", hosts={"pause": lambda: signal.raise_signal(signal.SIGUSR2)})
+        try:
+            m.f(3)
+        finally:
+            signal.signal(signal.SIGUSR2, before)
+        self.assertEqual(seen, [threading.get_ident()] * 3)
+        self.assertEqual(signal.pthread_sigmask(signal.SIG_BLOCK, []), set())
 
     def test_a_run_that_was_stopped_is_resumed_and_stopped_again(self):
         run = self.m.count.start(10**10, 0.0)

@@ -82,6 +82,7 @@ template <class First> cairn_status run_slices(Machine* machine, std::uint64_t s
   Machine::Parts& parts = *machine->parts;
   const std::uint64_t start = steps == CAIRN_UNLIMITED ? 0 : cairn_vm_steps(machine->vm);
   Watched watched(machine->vm);
+  parts.watched = &watched;
   bool begun = false;
   for (;;) {
     const std::uint64_t left = steps == CAIRN_UNLIMITED ? steps : steps - (cairn_vm_steps(machine->vm) - start);
@@ -105,7 +106,9 @@ template <class First> cairn_status run_slices(Machine* machine, std::uint64_t s
       PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
       stopped(machine);
     }
+    watched.admit_signals(); // handlers are Python's code
     if (PyErr_CheckSignals() < 0) stopped(machine);
+    Watched::refuse_signals();
     watched.arm();
   }
 }
@@ -234,11 +237,13 @@ void release_exported(Machine* machine, DLManagedTensor* managed) {
 WithGil::WithGil(Machine* machine) : machine_(machine) {
   PyEval_RestoreThread(machine->parts->waiting);
   machine->parts->gil = true;
+  machine->parts->watched->admit_signals();
 }
 
 WithGil::~WithGil() {
   Machine::Parts& parts = *machine_->parts;
   if (!parts.given.empty() || !parts.taken.empty() || !parts.dropped.empty()) settle(machine_);
+  Watched::refuse_signals();
   parts.gil = false;
   parts.waiting = PyEval_SaveThread();
 }

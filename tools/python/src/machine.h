@@ -43,6 +43,7 @@ struct Machine::Parts {
   PyObject* holder = nullptr;
   std::vector<std::unique_ptr<Host>> hosts;
   std::string unread;                  // of the input, what the machine has not taken yet
+  class Watched* watched = nullptr;    // the run in progress
   PyThreadState* waiting = nullptr;    // that of the thread that runs the machine, while the GIL is free
   PyObject* host_exception = nullptr;  // that ended a procedure of the host
   std::vector<DLManagedTensor*> given; // exported tensors that Python has no use for any more

@@ -27,6 +27,7 @@ std::atomic<bool> asleep{false};
 std::mutex mutex;
 std::condition_variable wake;
 bool stop = false;
+sigset_t callers_mask; // of the main thread outside of the run; written before `running`, read while that is there
 std::thread* thread = nullptr;
 pthread_t main_thread;
 bool main_thread_known = false;
@@ -44,6 +45,14 @@ extern "C" void cairn_python_signal(int number) {
   --lookers;
 }
 
+sigset_t all_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&all, fault);
+  return all;
+}
+const sigset_t kAllSignals = all_signals();
+
 void watch() {
   std::uint64_t seen = 0, stopped = 0;
   int quiet = 0;
@@ -58,23 +67,23 @@ void watch() {
     ++lookers;
     const std::uint64_t run = runs.load();
     if (cairn_vm* vm = running.load()) {
+      pthread_sigmask(SIG_SETMASK, &callers_mask, nullptr); // what waits is taken now
       // The same as a tick ago.
       if (run == seen && run != stopped) {
         stopped = run;
         cairn_vm_cancel(vm);
       }
       quiet = 0;
+    } else {
+      pthread_sigmask(SIG_SETMASK, &kAllSignals, nullptr);
     }
     seen = run;
     --lookers;
   }
 }
 
-// Without signals, which are for threads of Python's. Where the system gives no thread, a run is not stopped.
+// Where the system gives no thread, a run is not stopped, and signals wait for its end.
 void start() {
-  sigset_t all, old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
   stop = false;
   asleep = false;
   try {
@@ -82,7 +91,6 @@ void start() {
   } catch (const std::exception&) {
     asleep = true;
   }
-  pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 
 // A child has none of our threads; who held the mutex is not there either.
@@ -104,12 +112,14 @@ void wait_for_lookers() {
 } // namespace
 
 Watched::Watched(cairn_vm* vm) : watched_(main_thread_known && pthread_equal(pthread_self(), main_thread) != 0) {
+  pthread_sigmask(SIG_SETMASK, &kAllSignals, &mask_);
   // A run inside of a run, in a procedure of the host: the outer one is watched.
   if (!watched_ || running.load(std::memory_order_relaxed) != nullptr) {
     watched_ = false;
     return;
   }
   runs.store(runs.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  callers_mask = mask_;
   running.store(vm);
   if (asleep.load(std::memory_order_relaxed)) {
     if (thread == nullptr) {
@@ -123,7 +133,13 @@ Watched::Watched(cairn_vm* vm) : watched_(main_thread_known && pthread_equal(pth
 }
 
 Watched::~Watched() {
-  if (!watched_) return;
+  if (watched_) leave();
+  admit_signals();
+}
+
+void Watched::refuse_signals() { pthread_sigmask(SIG_SETMASK, &kAllSignals, nullptr); }
+
+void Watched::leave() {
   if (armed_) {
     armed_machine.store(nullptr);
     for (std::size_t i = 0; i < std::size(kSignals); ++i) {

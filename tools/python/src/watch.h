@@ -4,19 +4,28 @@
 
 #include "cairn.h"
 
+#include <csignal>
+
 namespace cairn::python {
 
-// A run of the main thread's. A thread of ours stops it once after some milliseconds, for it to arm itself, and for what came
-// before that: from then on signals cancel it. What is stopped has not happened, so nothing is lost but those milliseconds, once.
+// A run. While it lasts its thread takes no signals, and threads that it makes take none: kernels of oneDNN, which are made at
+// run time, have their stack where the frame of a handler destroys the heap. Of the main thread's runs a thread of ours takes
+// them in its place; it also stops it once after some milliseconds, for it to arm itself, and for what came before that: from
+// then on signals cancel it. What is stopped has not happened, so nothing is lost but those milliseconds, once.
 class Watched {
 public:
-  explicit Watched(cairn_vm* vm); // of any thread; only the main thread's is watched
+  explicit Watched(cairn_vm* vm);
   ~Watched();
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;
   void arm();
+  // Around code of Python's within it.
+  void admit_signals() const { pthread_sigmask(SIG_SETMASK, &mask_, nullptr); }
+  static void refuse_signals();
 
 private:
+  void leave();
+  sigset_t mask_; // of the thread before
   bool watched_;
   bool armed_ = false;
 };
