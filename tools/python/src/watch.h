@@ -8,10 +8,10 @@
 
 namespace cairn::python {
 
-// A run. While it lasts its thread takes no signals, and threads that it makes take none: kernels of oneDNN, which are made at
-// run time, have their stack where the frame of a handler destroys the heap. Of the main thread's runs a thread of ours takes
-// them in its place; it also stops it once after some milliseconds, for it to arm itself, and for what came before that: from
-// then on signals cancel it. What is stopped has not happened, so nothing is lost but those milliseconds, once.
+// A run. While it lasts its thread takes no signals, and threads that it makes take none: a handler that runs in the middle of
+// oneDNN's kernels for products destroys the heap (docs/decisions.md). Of the main thread's runs a thread of ours takes them in
+// its place; it also stops it once after some milliseconds, for it to arm itself, and for what came before that: from then on
+// signals cancel it. What is stopped has not happened, so nothing is lost but those milliseconds, once.
 class Watched {
 public:
   explicit Watched(cairn_vm* vm);
