@@ -193,6 +193,28 @@ TEST_CASE("gradients are kept where that is asked for") {
   CHECK(text == nullptr);
 }
 
+TEST_CASE("what was kept is forgotten where that is asked for, and what comes then is told as if it were the first") {
+  Vm vm;
+  REQUIRE(cairn_vm_forget_gradients(vm.vm) == CAIRN_OK); // nobody noted anything
+  REQUIRE(cairn_vm_keep_gradients(vm.vm) == CAIRN_OK);
+  vm.run(Compiled(kReported + "(many 50)"));
+  cairn_value many = vm.lookup("many");
+  for (int calls : {2, 1, 5}) {
+    REQUIRE(cairn_vm_forget_gradients(vm.vm) == CAIRN_OK);
+    const cairn_value n = cairn_integer(calls);
+    REQUIRE(cairn_vm_begin(vm.vm, many, &n, 1) == CAIRN_OK);
+    REQUIRE(cairn_vm_run(vm.vm, CAIRN_UNLIMITED) == CAIRN_OK);
+    char* text = nullptr;
+    REQUIRE(cairn_vm_gradients(vm.vm, CAIRN_REPORT_JSON, &text) == CAIRN_OK);
+    const auto report = nlohmann::json::parse(taken(text));
+    CHECK(report["gradients"].size() == std::min(calls, 3));
+    CHECK(report["gradients"][0]["gradient"] == 1);
+    CHECK(report["calls"][0]["calls"] == calls);
+  }
+  cairn_value_release(vm.vm, many);
+  CHECK(cairn_vm_forget_gradients(nullptr) == CAIRN_BAD_ARGUMENT);
+}
+
 TEST_CASE("a gradient in progress is told as far as it is, and goes on as if nobody had asked") {
   Vm plain, vm;
   const Compiled program(kReported + "(write (checkpoint-*j f 1.5 1))");

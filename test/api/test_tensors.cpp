@@ -234,3 +234,83 @@ TEST_CASE("a tensor as text has its elements, in messages its type and shape") {
   cairn_value_release(vm.vm, t);
   CHECK(vm.called("whole", {result_of(vm, "made", {})}) == "((2 3) f64 ((1.0 2.0 3.0) (4.0 5.0 6.0)))");
 }
+
+namespace {
+
+struct Taken {
+  DLManagedTensor* managed = nullptr;
+  ~Taken() {
+    if (managed != nullptr) managed->deleter(managed);
+  }
+  double* data() const {
+    return reinterpret_cast<double*>(static_cast<char*>(managed->dl_tensor.data) + managed->dl_tensor.byte_offset);
+  }
+};
+
+} // namespace
+
+TEST_CASE("a tensor that is taken is the host's alone: not copied where nobody else has it") {
+  Vm vm;
+  vm.run(Compiled(std::string(kTensorProgram) +
+                  "(define kept (made)) (define (same) kept) (define (row) (index kept 0)) (define (id x) x)"));
+  auto begin = [&](const char* name, std::vector<cairn_value> arguments) {
+    cairn_value procedure = vm.lookup(name);
+    REQUIRE(cairn_vm_begin(vm.vm, procedure, arguments.data(), arguments.size()) == CAIRN_OK);
+    REQUIRE(cairn_vm_run(vm.vm, CAIRN_UNLIMITED) == CAIRN_OK);
+    cairn_value_release(vm.vm, procedure);
+  };
+  cairn_value value, again;
+  begin("made", {});
+  REQUIRE(cairn_vm_value(vm.vm, &value) == CAIRN_OK);
+  Taken shared;
+  REQUIRE(cairn_tensor_to_dlpack(vm.vm, value, &shared.managed) == CAIRN_OK);
+  {
+    // The machine has its value, and the struct above the elements.
+    Taken copy;
+    REQUIRE(cairn_tensor_take(vm.vm, value, &copy.managed) == CAIRN_OK);
+    CHECK(copy.data() != shared.data());
+    CHECK(std::vector<double>(copy.data(), copy.data() + 6) == std::vector<double>{1, 2, 3, 4, 5, 6});
+  }
+  begin("made", {});
+  REQUIRE(cairn_vm_take_value(vm.vm, &value) == CAIRN_OK);
+  REQUIRE(cairn_vm_take_value(vm.vm, &again) == CAIRN_OK);
+  CHECK(cairn_value_kind(again) == CAIRN_KIND_UNSPECIFIED);
+  cairn_memory before{}, after{};
+  REQUIRE(cairn_vm_memory(vm.vm, &before) == CAIRN_OK);
+  {
+    Taken own;
+    REQUIRE(cairn_tensor_take(vm.vm, value, &own.managed) == CAIRN_OK);
+    REQUIRE(cairn_vm_memory(vm.vm, &after) == CAIRN_OK);
+    CHECK(after.tensors == before.tensors); // nothing new, and the object went
+    CHECK(after.objects < before.objects);
+    own.data()[0] = 10;
+  }
+  REQUIRE(cairn_vm_memory(vm.vm, &after) == CAIRN_OK);
+  CHECK(after.tensors < before.tensors);
+
+  // A definition, a view of it, and memory of the host's stay as they are.
+  for (const char* name : {"same", "row"}) {
+    begin(name, {});
+    REQUIRE(cairn_vm_take_value(vm.vm, &value) == CAIRN_OK);
+    Taken own;
+    REQUIRE(cairn_tensor_take(vm.vm, value, &own.managed) == CAIRN_OK);
+    own.data()[0] = 10;
+  }
+  cairn_value kept = result_of(vm, "same", {});
+  CHECK(read(vm.vm, kept, 6) == std::vector<double>{1, 2, 3, 4, 5, 6});
+  cairn_value_release(vm.vm, kept);
+  Foreign foreign;
+  cairn_value lent;
+  REQUIRE(cairn_tensor_from_dlpack(vm.vm, &foreign.managed, &lent) == CAIRN_OK);
+  begin("id", {lent});
+  cairn_value_release(vm.vm, lent);
+  REQUIRE(cairn_vm_take_value(vm.vm, &value) == CAIRN_OK);
+  Taken own;
+  REQUIRE(cairn_tensor_take(vm.vm, value, &own.managed) == CAIRN_OK);
+  own.data()[0] = 10;
+  CHECK(foreign.data[0] == 1);
+  CHECK(foreign.given_back == 1);
+  Taken none;
+  CHECK(cairn_tensor_take(vm.vm, cairn_real(1), &none.managed) == CAIRN_WRONG_KIND);
+  CHECK(none.managed == nullptr);
+}

@@ -384,6 +384,10 @@ CAIRN_API cairn_status cairn_vm_keep_gradients(cairn_vm* vm);
  * to be kept, the machine runs, or another form. */
 CAIRN_API cairn_status cairn_vm_gradients(const cairn_vm* vm, cairn_report form, char** text);
 
+/* Forgets the facts that were kept, of a gradient in progress too; cairn_vm_keep_gradients goes on to hold. So a host that asks
+ * after each call is told of that one alone. */
+CAIRN_API cairn_status cairn_vm_forget_gradients(cairn_vm* vm);
+
 /* With the option `profile`: tables of steps, time and bytes by procedure and by line, as text. */
 CAIRN_API cairn_status cairn_vm_profile(const cairn_vm* vm, char** text);
 
@@ -519,6 +523,10 @@ CAIRN_API cairn_status cairn_read_tensor(cairn_vm* vm, cairn_value tensor, void*
  * does not have. */
 struct DLManagedTensor;
 CAIRN_API cairn_status cairn_tensor_to_dlpack(cairn_vm* vm, cairn_value tensor, struct DLManagedTensor** managed);
+/* Out, for good: on success the machine takes your reference to `tensor`, and its elements are the struct's alone, which may
+ * write them. They are copied only if something else refers to them (another value, a view, memory of the host's). The same holds
+ * for the release of the struct. */
+CAIRN_API cairn_status cairn_tensor_take(cairn_vm* vm, cairn_value tensor, struct DLManagedTensor** managed);
 CAIRN_API cairn_status cairn_tensor_from_dlpack(cairn_vm* vm, struct DLManagedTensor* managed, cairn_value* tensor);
 
 /* As `write` prints it; at most about `most` bytes, "..." where it is cut; 0: all. Charged as that of cairn_vm_result. */
@@ -551,6 +559,10 @@ CAIRN_API cairn_status cairn_vm_begin_checkpoint_reverse(cairn_vm* vm, cairn_val
 
 /* After OK: the value itself. */
 CAIRN_API cairn_status cairn_vm_value(const cairn_vm* vm, cairn_value* value);
+
+/* The same, but the machine keeps no reference of its own: afterwards it has the unspecified value in its place. What nothing
+ * else refers to is then the host's alone. */
+CAIRN_API cairn_status cairn_vm_take_value(cairn_vm* vm, cairn_value* value);
 
 /* Begin, run to the end, value. */
 CAIRN_API cairn_status cairn_vm_call(cairn_vm* vm, cairn_value procedure, const cairn_value* arguments, size_t count,
@@ -590,8 +602,7 @@ typedef struct cairn_host_procedure {
   int repeatable; /* not 0: replays call it again, so it must give the same for the same; 0: it is called once, replays read a log
                    */
   void* user;     /* first argument of all */
-  cairn_host_reverse
-      reverse; /* of an operator on tensors, which must be repeatable and have no `derivative`; NULL: no reverse mode */
+  cairn_host_reverse reverse; /* of an operator on tensors, which has no `derivative`; NULL: no reverse mode */
   cairn_host_forward forward; /* likewise; NULL: no forward mode */
 } cairn_host_procedure;
 

@@ -145,6 +145,13 @@ cairn_status cairn_vm_value(const cairn_vm* vm, cairn_value* result) {
   return CAIRN_OK;
 }
 
+cairn_status cairn_vm_take_value(cairn_vm* vm, cairn_value* result) {
+  if (result != nullptr) *result = cairn_unspecified();
+  if (vm == nullptr || result == nullptr || vm->stage != Stage::done || vm->running) return CAIRN_BAD_ARGUMENT;
+  *result = handed_out(std::exchange(vm->engine.result, value::kUnspecified));
+  return CAIRN_OK;
+}
+
 // The same as the three calls it stands for. Most are over within one slice, which runs here, without what only longer ones need.
 cairn_status cairn_vm_call(cairn_vm* vm, cairn_value procedure, const cairn_value* arguments, size_t count, cairn_value* result) {
   if (result == nullptr) return CAIRN_BAD_ARGUMENT;

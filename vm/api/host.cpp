@@ -76,8 +76,7 @@ cairn_status cairn_vm_register(cairn_vm* vm, const cairn_host_procedure* procedu
     require(procedure->name != nullptr && procedure->call != nullptr, "cairn_vm_register: a procedure has a name and a function");
     require(procedure->parameters <= 0xFFFF, "cairn_vm_register: too many parameters");
     bool is_operator = procedure->reverse != nullptr || procedure->forward != nullptr;
-    require(!is_operator || (procedure->derivative == nullptr && procedure->repeatable != 0),
-            "cairn_vm_register: an operator on tensors is repeatable and has no Jacobian");
+    require(!is_operator || procedure->derivative == nullptr, "cairn_vm_register: an operator on tensors has no Jacobian");
     require(vm->stage == cairn_vm::Stage::empty, "cairn_vm_register: the program is loaded already");
     auto& hosts = vm->engine.options.hosts;
     for (const HostProcedure& h : hosts)

@@ -260,6 +260,13 @@ cairn_status cairn_vm_keep_gradients(cairn_vm* vm) {
   });
 }
 
+cairn_status cairn_vm_forget_gradients(cairn_vm* vm) {
+  return guarded(nullptr, [&] {
+    require(vm != nullptr && !vm->running, "cairn_vm_forget_gradients: no machine, or it runs");
+    if (vm->engine.recorder != nullptr) vm->engine.recorder->forget();
+  });
+}
+
 cairn_status cairn_vm_gradients(const cairn_vm* vm, cairn_report form, char** text) {
   return guarded(nullptr, [&] {
     require(vm != nullptr && text != nullptr, "cairn_vm_gradients: an argument is NULL");

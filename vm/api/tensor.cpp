@@ -68,6 +68,38 @@ struct Exported {
   std::vector<std::int64_t> sizes, strides;
 };
 
+// For other libraries, in the memory of the processor.
+DLManagedTensor* exported(cairn_vm* vm, Tensor given) {
+  cairn::machine::TensorWorld& world = vm->engine.tensors();
+  auto out = std::make_unique<Exported>();
+  out->tensor = std::move(given);
+  if (out->tensor.device() != &world.cpu()) out->tensor = world.runtime.to_device(out->tensor, world.cpu());
+  const Tensor& t = out->tensor;
+  world.cpu().wait(t.storage->block());
+  out->sizes.assign(t.shape.begin(), t.shape.end());
+  out->strides.assign(t.strides.begin(), t.strides.begin() + t.rank());
+  DLTensor& dl = out->managed.dl_tensor;
+  dl.data = t.storage->block().data;
+  dl.byte_offset = static_cast<std::uint64_t>(t.offset * ops::bytes_of(t.dtype));
+  dl.device = {kDLCPU, 0};
+  dl.ndim = t.rank();
+  const TypeCode& code = kTypeCodes[static_cast<std::size_t>(t.dtype)];
+  dl.dtype = {code.code, code.bits, 1};
+  dl.shape = out->sizes.data();
+  dl.strides = out->strides.data();
+  out->managed.manager_ctx = out.get();
+  out->managed.deleter = [](DLManagedTensor* self) { delete static_cast<Exported*>(self->manager_ctx); };
+  return &out.release()->managed;
+}
+
+// Elements of the processor's once more.
+Tensor copied(cairn_vm* vm, const Tensor& t) {
+  cairn::machine::TensorWorld& world = vm->engine.tensors();
+  Tensor copy = world.runtime.empty(t.dtype, t.shape, world.cpu());
+  if (t.bytes() != 0) world.runtime.read(t, copy.storage->block_to_write().data);
+  return copy;
+}
+
 void release_imported(void* context) {
   auto* managed = static_cast<DLManagedTensor*>(context);
   if (managed->deleter != nullptr) managed->deleter(managed);
@@ -138,26 +170,18 @@ cairn_status cairn_tensor_to_dlpack(cairn_vm* vm, cairn_value tensor, struct DLM
   if (managed != nullptr) *managed = nullptr;
   return with_tensors([&] {
     require(vm != nullptr && managed != nullptr, "cairn_tensor_to_dlpack: an argument is NULL");
-    cairn::machine::TensorWorld& world = vm->engine.tensors();
-    auto out = std::make_unique<Exported>();
-    out->tensor = tensor_in(tensor);
-    if (out->tensor.device() != &world.cpu()) out->tensor = world.runtime.to_device(out->tensor, world.cpu());
-    const Tensor& t = out->tensor;
-    world.cpu().wait(t.storage->block());
-    out->sizes.assign(t.shape.begin(), t.shape.end());
-    out->strides.assign(t.strides.begin(), t.strides.begin() + t.rank());
-    DLTensor& dl = out->managed.dl_tensor;
-    dl.data = t.storage->block().data;
-    dl.byte_offset = static_cast<std::uint64_t>(t.offset * ops::bytes_of(t.dtype));
-    dl.device = {kDLCPU, 0};
-    dl.ndim = t.rank();
-    const TypeCode& code = kTypeCodes[static_cast<std::size_t>(t.dtype)];
-    dl.dtype = {code.code, code.bits, 1};
-    dl.shape = out->sizes.data();
-    dl.strides = out->strides.data();
-    out->managed.manager_ctx = out.get();
-    out->managed.deleter = [](DLManagedTensor* self) { delete static_cast<Exported*>(self->manager_ctx); };
-    *managed = &out.release()->managed;
+    *managed = exported(vm, tensor_in(tensor));
+  });
+}
+
+cairn_status cairn_tensor_take(cairn_vm* vm, cairn_value tensor, struct DLManagedTensor** managed) {
+  if (managed != nullptr) *managed = nullptr;
+  return with_tensors([&] {
+    require(vm != nullptr && managed != nullptr, "cairn_tensor_take: an argument is NULL");
+    const Tensor& held = tensor_in(tensor);
+    const bool alone = value::Heap::unique(inner(tensor).other()) && held.storage.unique();
+    *managed = exported(vm, alone || held.device() != &vm->engine.tensors().cpu() ? held : copied(vm, held));
+    vm->engine.heap().release(inner(tensor));
   });
 }
 

@@ -34,6 +34,14 @@ Calls& Recorder::calls_from(const std::string& place) {
   return calls;
 }
 
+void Recorder::forget() {
+  open_ = false;
+  gradients_ = 0;
+  calls_.clear();
+  kept_.clear();
+  broken_off_.reset();
+}
+
 void Recorder::begin(Opening opening, const Moment& now) {
   const Calls& calls = calls_from(opening.place);
   full_ = calls.number < kFullCalls;

@@ -56,6 +56,7 @@ public:
   }
   bool open() const { return open_; }
   void lose() { open_ = false; }                       // what was noted of it is not to be relied on
+  void forget();                                       // all that was noted so far, as if nothing had run
   bool detailed() const { return open_ && detailed_; } // else only sums are kept of it
 
   // What was begun last is over: the run stands at that step of its own, so many have been executed; its length, 0 if it is not

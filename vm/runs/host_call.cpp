@@ -409,7 +409,12 @@ Value differentiated(Engine& engine, const HostProcedure& procedure, std::span<c
 } // namespace
 
 Value call_host(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments) {
-  if (procedure.is_operator()) return call_operator(engine, procedure, arguments);
+  if (procedure.is_operator()) {
+    if (procedure.repeatable) return call_operator(engine, procedure, arguments, {});
+    return call_operator(engine, procedure, arguments, [&] {
+      return Builder(engine, call_once(engine, procedure, arguments)).build([](Value v) { return v; });
+    });
+  }
   const Flat flat = procedure.repeatable ? call(engine, procedure, {engine, arguments}) : call_once(engine, procedure, arguments);
   const Run& r = engine.runs.back();
   if (procedure.derivative && (r.tape != nullptr || r.forward_depth != 0)) {

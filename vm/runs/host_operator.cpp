@@ -61,7 +61,8 @@ Value part_of(Value v, std::uint64_t tag, bool tangent) {
 
 } // namespace
 
-Value call_operator(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments) {
+Value call_operator(Engine& engine, const HostProcedure& procedure, std::span<const Value> arguments,
+                    const std::function<Value()>& logged) {
   Heap& heap = engine.heap();
   tape::Tape* tape = engine.runs.back().tape;
   std::uint64_t tag = 0;
@@ -85,7 +86,7 @@ Value call_operator(Engine& engine, const HostProcedure& procedure, std::span<co
   for (Value v : arguments)
     primals.add(engine.is_number(v) && !machine::tensors::is_tensor_like(v) ? Heap::retain(engine.primal(v))
                                                                             : machine::tensors::alias(engine, engine.primal(v)));
-  Owned given(heap, procedure.call(primals.list));
+  Owned given(heap, logged ? logged() : procedure.call(primals.list));
   heap.next_serial = serial;
   Owned result(heap, tensor_of_host(engine, procedure, "its result", given.take(), nullptr));
   if (tag == 0) {

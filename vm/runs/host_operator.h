@@ -3,13 +3,15 @@
 
 #include "vm/machine/engine.h"
 
+#include <functional>
 #include <span>
 
 namespace cairn::runs {
 
-// Arguments borrowed, the result, a tensor, owned. Only first derivatives are right, so derivatives of those are refused. Throws
+// Arguments borrowed, the result, a tensor, owned. Only first derivatives are right, so derivatives of those are refused.
+// `logged`, unless it is empty, gives what the host returns (owned) in the place of a call that may be repeated. Throws
 // ProgramError.
 value::Value call_operator(machine::Engine& engine, const machine::HostProcedure& procedure,
-                           std::span<const value::Value> arguments);
+                           std::span<const value::Value> arguments, const std::function<value::Value()>& logged);
 
 } // namespace cairn::runs

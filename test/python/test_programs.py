@@ -1,0 +1,257 @@
+"""Programs: where they come from, their messages, their streams, files, and procedures of the host."""
+import contextlib
+import io
+import os
+import pathlib
+import pickle
+import sys
+import tempfile
+import unittest
+import warnings
+
+import numpy as np
+
+import cairn
+
+HOSTED = """
+(define (f x) (twice (sin (twice x))))
+(define (long n x) (if (= n 0) x (long (- n 1) (+ x (measured)))))
+(define (doubled n x) (if (= n 0) x (doubled (- n 1) (twice x))))
+(define (fails x) (failing x))
+(define (handled x) (call-with-error-handler (lambda (message irritants) message) (lambda () (failing x))))
+(define (scaled t) (sumall (square (scale t))))
+(define (many n t) (if (= n 0) (sumall t) (many (- n 1) (scale t))))
+(define (structures x) (shape-of x))
+(define (again x) (back x))
+"""
+
+
+def doubled(a):
+    return 2 * a
+
+
+class Messages(unittest.TestCase):
+    def test_a_text_that_does_not_compile(self):
+        with self.assertRaises(cairn.CompileError) as raised:
+            cairn.compile("(define (f x)\n  (* y x))", name="mine.scm")
+        error = raised.exception
+        self.assertEqual(str(error), "mine.scm:2:6: error: unbound name 'y'\n  (* y x))\n     ^")
+        self.assertEqual((error.file, error.line, error.column, error.message), ("mine.scm", 2, 6, "unbound name 'y'"))
+        with self.assertRaises(cairn.CompileError):
+            cairn.compile("(define (f x)")
+
+    def test_a_program_that_goes_wrong(self):
+        m = cairn.compile("(define (f x)\n  (car x))\n(define (g x) (+ 1 (f x)))", name="mine.scm")
+        with self.assertRaises(cairn.ProgramError) as raised:
+            m.g(3)
+        error = raised.exception
+        self.assertIn("mine.scm:2:3: error: car: expected a pair, got 3\n  (car x))\n  ^~~~~~~", str(error))
+        self.assertEqual((error.file, error.line, error.column, error.message), ("mine.scm", 2, 3, "car: expected a pair, got 3"))
+        self.assertEqual([call[0] for call in error.calls], ["f", "g"])
+        self.assertEqual(m.g([5]), 6)
+        with self.assertRaises(cairn.ProgramError):
+            cairn.compile("(define x 1)\n(car x)")
+
+    def test_warnings_are_pythons(self):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            cairn.compile("(define (f x) (define y 1) x)\n(define p 1)\n(define p 2)")
+        for warning in caught:
+            self.assertIn("warning", str(warning.message))
+
+    def test_a_budget_that_does_not_hold(self):
+        m = cairn.compile("(define (f n) (make-vector n 0))", memory="2MiB")
+        with self.assertRaises(cairn.BudgetError) as raised:
+            m.f(10**7)
+        self.assertIsInstance(raised.exception, MemoryError)
+        self.assertEqual(len(m.f(10)), 10)
+        with self.assertRaises(cairn.BudgetError):
+            cairn.compile('(display "a text of some length")', output_bytes=5, output=False)
+
+
+class Sources(unittest.TestCase):
+    def test_paths_includes_and_libraries(self):
+        with tempfile.TemporaryDirectory() as folder:
+            place = pathlib.Path(folder)
+            (place / "main.scm").write_text('(include "part.scm")\n(import lib)\n(define (f x) (g (h x)))')
+            (place / "part.scm").write_text("(define (g x) (* 2 x))")
+            (place / "libs").mkdir()
+            (place / "libs" / "lib.scm").write_text("(define (h x) (+ 1 x))")
+            self.assertEqual(cairn.compile(place / "main.scm", libraries=[place / "libs"]).f(3), 8)
+            self.assertEqual(cairn.compile(str(place / "main.scm"), libraries=[str(place / "libs")]).f(3), 8)
+            with self.assertRaises(cairn.CompileError):
+                cairn.compile(place / "main.scm")
+        with self.assertRaises(FileNotFoundError):
+            cairn.compile("nowhere.scm")
+
+    def test_a_program_with_a_car_of_its_own(self):
+        m = cairn.compile("(define (car (cons x y)) x)\n(define (f x y) (* (car x) y))")
+        self.assertEqual(cairn.grad(m.f, (0, 1))([2.0], 3.0), ([3.0], 2.0))
+
+    def test_modules_pickle_and_copy(self):
+        m = pickle.loads(pickle.dumps(cairn.compile("(define k 3)\n(define (f x) (* k x))", name="mine", seed=5)))
+        self.assertEqual((m.f(2), m.k, repr(m)), (6, 3, "<program mine>"))
+        self.assertEqual(m.copy().f(2), 6)
+        host = pickle.loads(pickle.dumps(cairn.compile("(define (f x) (d x))", hosts={"d": doubled})))
+        self.assertEqual(host.f(2), 4)
+
+    def test_options(self):
+        text = "(define (draw) (random-real))\n(define (words) (command-line))"
+        self.assertEqual(cairn.compile(text, seed=1).draw(), cairn.compile(text, seed=1).draw())
+        self.assertNotEqual(cairn.compile(text, seed=1).draw(), cairn.compile(text, seed=2).draw())
+        self.assertEqual(cairn.compile(text, arguments=["a", "b"]).words(), ["a", "b"])
+        with self.assertRaisesRegex(cairn.Error, "quick"):
+            cairn.compile("1", schedule="quick")
+        with self.assertRaises(cairn.ProgramError):
+            cairn.compile("(define (f x) (log x))", check_nan=True).f(-1.0)
+        self.assertIn("f", cairn.compile("(define (f n) (if (= n 0) 0 (f (- n 1))))\n(f 100)", profile=True).profile)
+
+    def test_files_are_granted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.npy")
+            np.save(path, np.arange(3.0))
+            text = "(define (f path) (sumall (read-npy path)))\n(define (g path) (write-text path \"x\"))"
+            with self.assertRaises(cairn.ProgramError):
+                cairn.compile(text).f(path)
+            m = cairn.compile(text, read=[folder])
+            self.assertEqual(m.f(path), 3.0)
+            with self.assertRaises(cairn.ProgramError):
+                m.g(os.path.join(folder, "y"))
+            cairn.compile(text, write=[folder]).g(os.path.join(folder, "y"))
+            self.assertEqual(pathlib.Path(folder, "y").read_text(), "x")
+
+
+class Streams(unittest.TestCase):
+    def test_output(self):
+        with contextlib.redirect_stdout(io.StringIO()) as stream:
+            m = cairn.compile('(define (say x) (display x) (newline))\n(display "hello ü")')
+            m.say(3)
+        self.assertEqual(stream.getvalue(), "hello ü3\n")
+        pieces = []
+        cairn.compile('(display "a")(display "b")', output=pieces.append)
+        self.assertEqual("".join(pieces), "ab")
+        stream = io.StringIO()
+        cairn.compile("(write '(1 2))", output=stream)
+        self.assertEqual(stream.getvalue(), "(1 2)")
+        with self.assertRaises(TypeError):
+            cairn.compile("1", output=3)
+
+    def test_output_that_fails(self):
+        def refuse(text):
+            raise OSError("full")
+
+        with self.assertRaisesRegex(cairn.ProgramError, "output") as raised:
+            cairn.compile('(display "a")', output=refuse)
+        self.assertIsInstance(raised.exception.__cause__, OSError)
+
+    def test_input(self):
+        lines = iter(["1 2\n", "3.5\n", ""])
+        self.assertEqual(cairn.compile("(define l (list (read-real) (read-real) (read-real)))", input=lambda: next(lines)).l, [1, 2, 3.5])
+        self.assertEqual(cairn.compile("(define (f) (read-real))", input="7.5").f(), 7.5)
+        before, sys.stdin = sys.stdin, io.StringIO("8\n")
+        try:
+            self.assertEqual(cairn.compile("(define (f) (read-real))").f(), 8)
+        finally:
+            sys.stdin = before
+        with self.assertRaises(cairn.ProgramError):
+            cairn.compile("(read-real)", input=False)
+
+    def test_reports(self):
+        told = []
+        cairn.compile("(report 'step 1 'loss .5)\n(report 'step 2)", report=told.append)
+        self.assertEqual(told, [{"step": 1.0, "loss": 0.5}, {"step": 2.0}])
+
+
+class Hosts(unittest.TestCase):
+    def compiled(self, **changed):
+        self.calls = []
+
+        def measured():
+            self.calls.append(1)
+            return 1.0
+
+        def failing(x):
+            raise KeyError("no", x)
+
+        hosts = {"twice": cairn.host(doubled, derivative=lambda x, y: [[2.0]], repeatable=True), "measured": measured, "failing": failing,
+                 "scale": cairn.host(lambda t: 3 * t, reverse=lambda given, result, c: [3 * c], forward=lambda given, result, tangents: 3 * tangents[0],
+                                     repeatable=True),
+                 "shape-of": lambda x: [type(x).__name__, len(x)], "back": lambda x: x}
+        return cairn.compile(HOSTED, hosts={**hosts, **changed})
+
+    def test_values_go_both_ways(self):
+        m = self.compiled()
+        self.assertEqual(m.structures([1, 2]), ["list", 2])
+        self.assertEqual(m.structures({"a": 1}), ["dict", 1])
+        for value in ([1, (2.5, "x")], np.arange(3).tolist(), None, True):
+            self.assertEqual(m.again(value), value)
+        self.assertEqual(m.again(np.arange(3.0)).tolist(), [0, 1, 2])
+
+    def test_derivatives_of_numbers(self):
+        m = self.compiled()
+        self.assertAlmostEqual(cairn.grad(m.f)(1.0), 4 * np.cos(2.0))
+        self.assertAlmostEqual(cairn.jvp(m.f, (1.0,), (1.0,))[1], 4 * np.cos(2.0))
+        with self.assertRaisesRegex(cairn.ProgramError, "first derivatives"):
+            cairn.hvp(m.f)(1.0, 1.0)
+        with self.assertRaisesRegex(cairn.ProgramError, "ValueError"):
+            cairn.grad(self.compiled(twice=cairn.host(doubled, derivative=lambda x, y: [1, 2, 3])).f)(1.0)
+
+    def test_derivatives_of_arrays(self):
+        m = self.compiled()
+        x = np.array([1.0, 2.0])
+        self.assertEqual(cairn.grad(m.scaled)(x).tolist(), [18.0, 36.0])
+        self.assertEqual(cairn.jvp(m.scaled, (x,), (np.ones(2),)), (45.0, 54.0))
+        self.assertEqual(cairn.grad(m.many, 1, checkpoint="bisection,base=16")(40, x).tolist(), [3.0**40] * 2)
+
+    def test_called_once_under_replay(self):
+        m = self.compiled()
+        cairn.grad(m.long, 1, checkpoint="bisection,base=16")(200, 1.0)
+        self.assertEqual(len(self.calls), 200)
+        seen = []
+
+        def counted(t):
+            seen.append(1)
+            return 3 * t
+
+        once = self.compiled(scale=cairn.host(counted, reverse=lambda given, result, c: [3 * c]))
+        self.assertEqual(cairn.grad(once.many, 1, checkpoint="bisection,base=16")(40, np.ones(2)).tolist(), [3.0**40] * 2)
+        self.assertEqual(len(seen), 40)
+
+    def test_exceptions(self):
+        m = self.compiled()
+        with self.assertRaisesRegex(cairn.ProgramError, r"failing: KeyError: \('no', 3\)") as raised:
+            m.fails(3)
+        self.assertIsInstance(raised.exception.__cause__, KeyError)
+        self.assertIsNotNone(raised.exception.__cause__.__traceback__)
+        self.assertIn("KeyError", m.handled(3))
+        with self.assertRaises(cairn.ProgramError) as raised:
+            m.long("x", "y")
+        self.assertIsNone(raised.exception.__cause__)
+
+        def leave(x):
+            raise SystemExit(3)
+
+        with self.assertRaises(SystemExit):
+            self.compiled(failing=leave).fails(1)
+        with self.assertRaisesRegex(cairn.ProgramError, "a set is no value"):
+            self.compiled(back=lambda x: set()).again(1)
+
+    def test_its_own_machine_is_out_of_reach(self):
+        m = self.compiled(back=lambda x: m.structures(x))
+        with self.assertRaisesRegex(cairn.ProgramError, "copy"):
+            m.again([1])
+        other = self.compiled()
+        m = self.compiled(back=lambda x: other.structures(x))
+        self.assertEqual(m.again([1]), ["list", 1])
+
+    def test_how_many_arguments(self):
+        self.assertEqual(cairn.compile("(define (f) (g 1 2))", hosts={"g": lambda a, b, c=3: a + b + c}).f(), 6)
+        self.assertEqual(cairn.compile("(define (f) (g 1 2))", hosts={"g": cairn.host(max, parameters=2)}).f(), 2)
+        with self.assertRaisesRegex(TypeError, "parameters="):
+            cairn.compile("1", hosts={"g": lambda *a: 1})
+        with self.assertRaises(cairn.CompileError):
+            cairn.compile("(define (f) (g 1))", hosts={"g": lambda a, b: 1})
+
+
+if __name__ == "__main__":
+    unittest.main()

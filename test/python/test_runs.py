@@ -1,0 +1,321 @@
+"""Runs that stop and go on: budgets, signals, cancellations, capsules, threads."""
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import time
+import unittest
+
+import numpy as np
+
+import cairn
+
+PROGRAM = """
+(define (count n x) (if (= n 0) x (count (- n 1) (+ x 1.))))
+(define (product n) (sumall (matmul (fill (list n n) 1.) (fill (list n n) 1.))))
+(define (products n k) (if (= k 0) 0 (+ (product n) (products n (- k 1)))))
+(define (walk n x) (if (= n 0) x (walk (- n 1) (+ x (random-normal)))))
+(define (summed n x) (if (= n 0) (sumall x) (summed (- n 1) (+ x 1))))
+(define (smooth n x) (if (= n 0) x (smooth (- n 1) (+ x (* .001 (sin x))))))
+(define (square x) (* x x))
+(define (noisy n) (if (= n 0) 0 (begin (display n) (noisy (- n 1)))))
+"""
+
+
+def later(seconds, action):
+    thread = threading.Timer(seconds, action)
+    thread.start()
+    return thread
+
+
+def interrupt_after(seconds, machine):
+    """Ctrl-C, so long after the machine has begun to be used."""
+
+    def wait():
+        while not machine.busy:
+            time.sleep(0.0002)
+        time.sleep(seconds)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=wait).start()
+
+
+class Budgets(unittest.TestCase):
+    def setUp(self):
+        self.m = cairn.compile(PROGRAM)
+
+    def test_steps(self):
+        run = self.m.count.start(1000, 0.0)
+        self.assertFalse(run.done)
+        before = run.steps
+        self.assertIs(run.resume(steps=100), run)
+        self.assertEqual(run.steps, before + 100)
+        self.assertIn("stopped: after", run.where)
+        self.assertIn("count", run.where)
+        self.assertEqual(run.progress.phase, "plain")
+        slices = 0
+        while not run.resume(steps=100).done:
+            slices += 1
+        self.assertGreater(slices, 10)
+        self.assertEqual(run.value, 1000.0)
+        self.assertEqual(run.resume().value, 1000.0)
+
+    def test_work(self):
+        run = self.m.products.start(100, 10)
+        run.resume(work=0)
+        self.assertFalse(run.done)
+        resumed = 0
+        while not run.resume(work=3_000_000).done:
+            resumed += 1
+        self.assertGreater(resumed, 3)
+        self.assertEqual(run.value, 1e7)
+
+    def test_other_calls_may_come_between(self):
+        run = self.m.walk.start(1000, 0.0).resume(steps=1234)
+        whole = self.m.copy().walk(1000, 0.0)
+        self.assertEqual(self.m.square(3), 9)
+        second = self.m.count.start(10, 0.0).resume(steps=5)
+        self.assertEqual(run.value, whole)
+        self.assertEqual(second.value, 10.0)
+
+    def test_a_gradient_is_a_run_too(self):
+        gradient = cairn.grad(self.m.smooth, 1, checkpoint="binomial,snapshots=4")
+        whole = gradient(20000, 1.0)
+        run = gradient.start(20000, 1.0)
+        phases = set()
+        while not run.resume(steps=10000).done:
+            phases.add(run.progress.phase)
+        self.assertEqual(run.value, whole)
+        self.assertEqual(phases, {"forward", "backward"})
+
+    def test_a_run_that_fails(self):
+        run = cairn.compile("(define (f n) (if (= n 0) (car 1) (f (- n 1))))").f.start(1000)
+        run.resume(steps=50)
+        with self.assertRaises(cairn.ProgramError):
+            run.resume()
+        with self.assertRaises(cairn.ProgramError):
+            run.value
+
+    def test_progress(self):
+        seen = []
+        run = self.m.count.start(1_000_000, 0.0)
+        run.resume(progress=seen.append)
+        self.assertEqual(run.value, 1e6)
+        self.assertGreater(len(seen), 1)
+        self.assertEqual([p.steps for p in seen], sorted(p.steps for p in seen))
+        self.assertFalse(self.m.count.start(1_000_000, 0.0).resume(steps=500_000, progress=seen.append).done)
+
+    def test_progress_of_tqdm_if_it_is_there(self):
+        gradient = cairn.grad(self.m.smooth, 1, checkpoint="bisection")
+        run = gradient.start(200_000, 1.0)
+        run.resume(progress=True)
+        self.assertTrue(run.done)
+
+
+class Capsules(unittest.TestCase):
+    def setUp(self):
+        self.m = cairn.compile(PROGRAM, seed=7)
+
+    def test_runs_pickle(self):
+        run = self.m.walk.start(5000, 0.0).resume(steps=12345)
+        copies = [pickle.loads(pickle.dumps(run)) for _ in range(2)]
+        self.assertEqual({c.value for c in copies}, {run.value})
+        self.assertEqual(pickle.loads(pickle.dumps(run)).value, run.value)
+
+    def test_arrays_go_along(self):
+        x = np.arange(1000.0)
+        run = self.m.summed.start(1000, x).resume(steps=500)
+        kept = pickle.dumps(run)
+        del run
+        self.assertEqual(pickle.loads(kept).value, x.sum() + 1e6)
+
+    def test_into_another_process(self):
+        run = self.m.walk.start(5000, 0.0).resume(steps=12345)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "run")
+            with open(path, "wb") as file:
+                pickle.dump(run, file)
+            told = subprocess.run([sys.executable, "-c", "import pickle, sys; print(repr(pickle.load(open(sys.argv[1], 'rb')).value))", path],
+                                  stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.assertEqual(float(told), run.value)
+
+    def test_bytes_that_are_no_capsule(self):
+        run = self.m.walk.start(5000, 0.0).resume(steps=12345)
+        state = run.__getstate__()
+        for capsule in (b"", b"nonsense", state["capsule"][:-1], state["capsule"][:100] + b"x" + state["capsule"][101:]):
+            damaged = cairn.Run.__new__(cairn.Run)
+            damaged.__setstate__({**state, "capsule": capsule})
+            with self.assertRaises(cairn.CapsuleError):
+                damaged.resume()
+
+    def test_output_is_not_repeated(self):
+        pieces = []
+        m = cairn.compile(PROGRAM, output=pieces.append)
+        run = m.noisy.start(20)
+        while not run.resume(steps=7).done:
+            m.square(2)  # puts the run away
+        self.assertEqual("".join(pieces), "".join(str(n) for n in range(20, 0, -1)))
+
+
+class Signals(unittest.TestCase):
+    def setUp(self):
+        self.m = cairn.compile(PROGRAM)
+
+    def stopped(self, call, seconds, machine=None):
+        interrupt_after(seconds, machine or self.m._machine)
+        with self.assertRaises(KeyboardInterrupt) as raised:
+            call()
+        return raised.exception.run
+
+    def test_ctrl_c_keeps_the_run(self):
+        for seconds in (0.002, 0.3):
+            run = self.stopped(lambda: self.m.count(2 * 10**9, 0.0), seconds)
+            self.assertFalse(run.done)
+            self.assertLess(run.resume(steps=10).steps, 10**10)
+            self.assertEqual(self.m.square(3), 9)
+
+    def test_ctrl_c_in_the_middle_of_one_long_step(self):
+        run = self.stopped(lambda: self.m.product(4000), 0.05)
+        self.assertEqual(run.value, 4000.0**3)
+
+    def test_signals_in_the_middle_of_kernels_leave_memory_alone(self):
+        # Where handlers ran in threads that multiply, three processes in five ended by a signal of malloc's.
+        program = textwrap.dedent("""
+            import os, signal, threading, time
+            import cairn
+            m = cairn.compile("(define (product n) (sumall (matmul (fill (list n n) 1.) (fill (list n n) 1.))))")
+            def interrupt(seconds):
+                while not m._machine.busy:
+                    time.sleep(.0002)
+                time.sleep(seconds)
+                os.kill(os.getpid(), signal.SIGINT)
+            for i in range(20):
+                threading.Thread(target=interrupt, args=(.04 + .005 * i,)).start()
+                try:
+                    m.product(6000)
+                except KeyboardInterrupt:
+                    pass
+            """)
+        done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_signals_reach_python_meanwhile(self):
+        seen = []
+        before = signal.signal(signal.SIGUSR2, lambda *_: seen.append(threading.get_ident()))
+        m = cairn.compile("(define (f n) (if (= n 0) 0 (begin (pause) (f (- n 1)))))", hosts={"pause": lambda: signal.raise_signal(signal.SIGUSR2)})
+        try:
+            m.f(3)
+        finally:
+            signal.signal(signal.SIGUSR2, before)
+        self.assertEqual(seen, [threading.get_ident()] * 3)
+        self.assertEqual(signal.pthread_sigmask(signal.SIG_BLOCK, []), set())
+
+    def test_a_run_that_was_stopped_is_resumed_and_stopped_again(self):
+        run = self.m.count.start(10**10, 0.0)
+        for _ in range(3):
+            self.assertIs(self.stopped(run.resume, 0.1, run._machine), run)
+
+    def test_a_handler_that_returns_does_not_stop_it(self):
+        seen = []
+        before = signal.signal(signal.SIGUSR1, lambda *_: seen.append(time.monotonic()))
+        try:
+            later(0.1, lambda: os.kill(os.getpid(), signal.SIGUSR1))
+            while not seen:
+                self.assertEqual(self.m.count(10_000_000, 0.0), 1e7)
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+        self.assertEqual(len(seen), 1)
+
+    def test_a_handler_may_raise_what_it_likes(self):
+        class TooLong(Exception):
+            pass
+
+        def ring(*_):
+            raise TooLong
+
+        before = signal.signal(signal.SIGALRM, ring)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            with self.assertRaises(TooLong) as raised:
+                self.m.count(10**10, 0.0)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        self.assertFalse(raised.exception.run.done)
+
+    def test_handlers_are_left_as_they_were(self):
+        before = signal.getsignal(signal.SIGINT)
+        self.m.count(30_000_000, 0.0)
+        self.assertIs(signal.getsignal(signal.SIGINT), before)
+        with self.assertRaises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)
+
+    def test_while_it_compiles_and_runs_for_the_first_time(self):
+        with self.assertRaises(KeyboardInterrupt):
+            later(0.1, lambda: os.kill(os.getpid(), signal.SIGINT))
+            cairn.compile("(define (f n) (if (= n 0) 0 (f (- n 1))))\n(f 10000000000)")
+
+
+class Threads(unittest.TestCase):
+    def setUp(self):
+        self.m = cairn.compile(PROGRAM)
+
+    def run_all(self, calls):
+        results, threads = {}, []
+        for i, call in enumerate(calls):
+            threads.append(threading.Thread(target=lambda i=i, call=call: results.__setitem__(i, call())))
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return [results[i] for i in range(len(calls))]
+
+    def test_one_module_serves_several_threads_in_turns(self):
+        self.assertEqual(self.run_all([lambda i=i: [self.m.count(1000 + i, 0.0) for _ in range(200)] for i in range(8)]),
+                         [[1000.0 + i] * 200 for i in range(8)])
+
+    def test_machines_run_at_once(self):
+        copies = [self.m.copy() for _ in range(4)]
+        self.assertEqual(self.run_all([lambda m=m: m.count(3_000_000, 0.0) for m in copies]), [3e6] * 4)
+
+    def test_python_goes_on_meanwhile(self):
+        ticks = []
+        thread = threading.Thread(target=lambda: self.m.count(30_000_000, 0.0))
+        thread.start()
+        while thread.is_alive():
+            ticks.append(1)
+            time.sleep(0.001)
+        self.assertGreater(len(ticks), 20)
+
+    def test_cancelling_from_another_thread(self):
+        later(0.1, self.m.cancel)
+        with self.assertRaises(cairn.CancelledError) as raised:
+            self.m.count(10**10, 0.0)
+        run = raised.exception.run
+        later(0.1, run.cancel)
+        with self.assertRaises(cairn.CancelledError):
+            run.resume()
+        self.assertEqual(self.m.square(3), 9)
+        later(0.1, run.cancel)
+        self.assertFalse(run.done)
+        with self.assertRaises(cairn.CancelledError):
+            run.resume()
+
+    def test_arrays_that_go_while_the_machine_runs(self):
+        grow = cairn.compile("(define (make n) (fill (list n) 1.5))\n(define (count n x) (if (= n 0) x (count (- n 1) (+ x 1.))))")
+        arrays = [grow.make(10000) for _ in range(50)]
+        thread = threading.Thread(target=lambda: grow.count(20_000_000, 0.0))
+        thread.start()
+        while arrays:
+            arrays.pop()
+            time.sleep(0.0005)
+        thread.join()
+        self.assertLess(grow.memory["tensors"], 50000)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,97 @@
+"""Exceptions. ``str(error)`` is Cairn's located message, with the line of the program, a caret, and the chain of calls."""
+from __future__ import annotations
+
+import re
+from typing import Any, List, Optional, Tuple
+
+
+class Error(Exception):
+    """Whatever Cairn refuses. ``status`` is the number of the C interface, ``run`` what was stopped, where it can go on."""
+
+    status: int = 10
+    run: Any = None
+
+
+class CompileError(Error):
+    """The source text does not compile. ``file``, ``line`` and ``column`` say where, ``message`` what is wrong."""
+
+    status = 4
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        found = re.match(r"(.*?):(\d+):(\d+): error: (.*)", text)
+        self.file: str = found.group(1) if found else ""
+        self.line: int = int(found.group(2)) if found else 0
+        self.column: int = int(found.group(3)) if found else 0
+        self.message: str = found.group(4) if found else text
+
+
+class ProgramError(Error):
+    """The program did something wrong. ``file``, ``line``, ``column`` and ``message`` are of the place, ``calls`` are the calls that led there,
+    innermost first, as pairs of procedure and place. What a function of Python's raised is the ``__cause__``."""
+
+    status = 2
+
+    def __init__(self, text: str, message: str = "", file: str = "", line: int = 0, column: int = 0,
+                 calls: Optional[List[Tuple[str, str]]] = None) -> None:
+        super().__init__(text)
+        self.message = message
+        self.file = file
+        self.line = line
+        self.column = column
+        self.calls: List[Tuple[str, str]] = calls or []
+
+
+class BudgetError(ProgramError, MemoryError):
+    """A budget, of memory or output, does not hold what the program wants."""
+
+    status = 3
+
+
+class CancelledError(Error):
+    """``cancel()`` stopped it; ``run`` holds it."""
+
+    status = 11
+
+
+class CapsuleError(Error, ValueError):
+    """Bytes that are no capsule of this version, or not of this program."""
+
+    status = 6
+
+
+class ModuleError(Error, ValueError):
+    """Bytes that are no module of this version, or one that needs a procedure of the host that is not there."""
+
+    status = 5
+
+
+class FileError(Error, OSError):
+    """A file cannot be read or written."""
+
+    status = 8
+
+
+def failure(status: int, text: str, message: str, file: str, line: int, column: int, calls: Any) -> Error:
+    """The exception of a run that cannot go on."""
+    kind = BudgetError if status == BudgetError.status else ProgramError
+    made = kind((text or message or _WORDS.get(status, f"status {status}")).rstrip("\n"), message, file, line, column, list(calls or []))
+    made.status = status
+    return made
+
+
+_WORDS = {9: "the system gave no memory", 7: "a call at the wrong time, or with an argument that makes no sense", 11: "the run was cancelled",
+          3: "a budget of memory is exceeded", 13: "a value of another kind than was asked for"}
+
+
+def refusal(status: int, text: Optional[str]) -> BaseException:
+    """The exception of another call."""
+    words = (text or _WORDS.get(status, f"Cairn refused it (status {status})")).rstrip("\n")
+    if status == 9:
+        return MemoryError(words)
+    if status == 2:
+        return ProgramError(words, words)
+    kinds = {kind.status: kind for kind in (CompileError, BudgetError, CancelledError, CapsuleError, ModuleError, FileError)}
+    made: Error = kinds.get(status, Error)(words)
+    made.status = status
+    return made

@@ -1,0 +1,266 @@
+"""Programs: compiled, run, and their definitions as attributes."""
+from __future__ import annotations
+
+import inspect
+import io
+import os
+import re
+import sys
+import warnings
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+from . import _cairn
+from ._cairn import Machine, Procedure
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_OURS = "python/"  # what names of the package's own definitions begin with
+_SOURCES = (".scm", ".vlad")
+
+
+def _helpers() -> str:
+    with open(os.path.join(_HERE, "helpers.scm"), encoding="utf-8") as file:
+        return file.read()
+
+
+class Host(NamedTuple):
+    """A function of Python's as a procedure of a program: ``cairn.host`` makes one."""
+
+    call: Callable[..., Any]
+    parameters: int
+    derivative: Optional[Callable[..., Any]]
+    reverse: Optional[Callable[..., Any]]
+    forward: Optional[Callable[..., Any]]
+    repeatable: bool
+
+
+def host(call: Callable[..., Any], *, parameters: Optional[int] = None, derivative: Optional[Callable[..., Any]] = None,
+         reverse: Optional[Callable[..., Any]] = None, forward: Optional[Callable[..., Any]] = None, repeatable: bool = False) -> Host:
+    """A function with rules, for ``compile(hosts={"name": host(function, ...)})``. A function alone is one without.
+
+    Without rules its result is a constant to derivatives. ``derivative(x, y)`` gives the Jacobian, a row for each number of the result ``y``, of
+    all numbers ``x`` of the arguments, both as flat lists. Of functions whose arguments are arrays and numbers and whose result is an array,
+    ``reverse(arguments, result, cotangent)`` gives a list of cotangents, ``None`` where there is none, and
+    ``forward(arguments, result, tangents)`` the tangent. Derivatives of these derivatives are refused.
+
+    A gradient with checkpoints computes parts of a run again. The function is not called again for that, unless it is ``repeatable``: then it must
+    give the same for the same arguments, and nothing of its results is kept meanwhile.
+    """
+    return Host(call, _parameters_of(call) if parameters is None else parameters, derivative, reverse, forward, repeatable)
+
+
+def _parameters_of(call: Callable[..., Any]) -> int:
+    try:
+        found = inspect.signature(call).parameters.values()
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"how many arguments does {call!r} take? Say it by cairn.host(..., parameters=)") from error
+    if any(p.kind == p.VAR_POSITIONAL for p in found):
+        raise TypeError(f"how many arguments does {call!r} take? Say it by cairn.host(..., parameters=)")
+    return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty for p in found)
+
+
+def _bytes_of(size: Union[int, str, None]) -> Optional[int]:
+    """A size, such as 1000, "64MiB", "2GB"."""
+    if size is None or isinstance(size, int):
+        return size
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:([KMGT]?)(i?)B)?\s*", size)
+    if not found:
+        raise ValueError(f"{size!r} is no size: 1000, \"64MiB\", \"2GB\" are")
+    number, prefix, binary = found.groups()
+    return int(float(number) * (1024 if binary else 1000) ** ("KMGT".index(prefix) + 1 if prefix else 0))
+
+
+def _writer(output: Any) -> Optional[Callable[[str], Any]]:
+    if output is None:
+        return lambda text: sys.stdout.write(text)  # whatever that is at the time
+    if output is False:
+        return None
+    if hasattr(output, "write"):
+        return output.write
+    if callable(output):
+        return output
+    raise TypeError(f"output: expected a stream or a function of text, got a {type(output).__name__}")
+
+
+def _reader(given: Any) -> Optional[Callable[[], str]]:
+    if given is None:
+        return lambda: sys.stdin.readline()
+    if given is False:
+        return None
+    if isinstance(given, str):
+        given = io.StringIO(given)
+    if hasattr(given, "readline"):
+        return given.readline
+    if callable(given):
+        return given
+    raise TypeError(f"input: expected a stream, text or a function that gives lines, got a {type(given).__name__}")
+
+
+class Program:
+    """A compiled program and how its machines are made. Never changes, and pickles as far as its functions and streams do."""
+
+    def __init__(self, name: str, code: bytes, names: Sequence[str], hosts: Dict[str, Host], options: Dict[str, Any],
+                 grants: List[Tuple[int, str]]) -> None:
+        self.name = name
+        self.code = code
+        self.names = tuple(names)
+        self.hosts = hosts
+        self.options = options
+        self.grants = grants
+        self._elsewhere: Dict[str, Machine] = {}
+
+    def machine(self, **changed: Any) -> Machine:
+        """An empty machine for it."""
+        options = {**self.options, **changed}
+        options["output"] = _writer(options.get("output"))
+        options["input"] = _reader(options.get("input"))
+        made = Machine(hosts=[(name, h.parameters, h.call, h.derivative, h.reverse, h.forward, h.repeatable) for name, h in self.hosts.items()],
+                       **options)
+        for rights, path in self.grants:
+            made.grant(rights, path)
+        made.program = self
+        return made
+
+    def started(self, **changed: Any) -> Machine:
+        """A machine in which the program has run, so that its definitions are there."""
+        made = self.machine(**changed)
+        made.load(self.code)
+        made.run(None, None)
+        return made
+
+    def on(self, device: str) -> Machine:
+        """The machine for calls on a device that is not that of its options; what the program prints is not printed again."""
+        if device not in self._elsewhere:
+            self._elsewhere[device] = self.started(device=device, output=False)
+        return self._elsewhere[device]
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {**self.__dict__, "_elsewhere": {}}
+
+
+def program_of(machine: Machine) -> Program:
+    """What the machine runs."""
+    return machine.program
+
+
+class Module:
+    """A program that has run. Its definitions are attributes, with ``_`` for ``-``: ``m.next_state`` is ``next-state``; ``m["next-state"]`` takes
+    any name. Procedures are callables, other definitions values.
+
+    One thread at a time uses a module, others wait; ``copy()`` gives one for another thread. Pickling one keeps the program, which runs again.
+    """
+
+    def __init__(self, program: Program, machine: Optional[Machine] = None) -> None:
+        self._program = program
+        self._machine = machine if machine is not None else program.started()
+
+    def __getitem__(self, name: str) -> Any:
+        if name.startswith(_OURS):
+            raise AttributeError(f"the program defines no `{name}`")
+        return self._machine.lookup(name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("_machine", "_program"):
+            raise AttributeError(name)
+        names = self._program.names
+        dashed = name.replace("_", "-")
+        found = next((n for n in (name, dashed, dashed + "?", dashed + "!") if n in names), None)
+        if found is None:
+            raise AttributeError(f"the program defines no `{dashed}`")
+        value = self._machine.lookup(found)
+        if isinstance(value, Procedure):
+            self.__dict__[name] = value
+        return value
+
+    def __dir__(self) -> List[str]:
+        return sorted({*super().__dir__(), *(re.sub(r"[?!]$", "", n).replace("-", "_") for n in self)})
+
+    def __iter__(self) -> Iterator[str]:
+        return (n for n in self._program.names if not n.startswith(_OURS))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._program.names
+
+    def copy(self) -> "Module":
+        """The same program in a machine of its own, where it runs again (what it prints is not printed again)."""
+        made = Module(self._program, self._program.started(output=False))
+        return made
+
+    def cancel(self) -> None:
+        """Stops the call that is going on in another thread, or else the next one: it raises :class:`CancelledError`."""
+        self._machine.cancel()
+
+    @property
+    def statistics(self) -> Dict[str, Any]:
+        """The machine's counters: steps, bytes, snapshots and so on (docs/c-api.md lists them)."""
+        import json
+
+        return json.loads(self._machine.statistics())
+
+    @property
+    def memory(self) -> Dict[str, int]:
+        """Bytes of the machine's accounts: budget, all, objects, tapes, capsules, tensors, scratch."""
+        return self._machine.memory()
+
+    @property
+    def profile(self) -> str:
+        """With ``compile(profile=True)``: tables of steps, time and bytes by procedure and by line."""
+        return self._machine.profile()
+
+    @property
+    def steps(self) -> int:
+        """Steps of the machine since the program began."""
+        return self._machine.steps()
+
+    def __reduce__(self) -> Any:
+        return (Module, (self._program,))
+
+    def __repr__(self) -> str:
+        return f"<program {self._program.name}>"
+
+
+def _is_path(source: Any) -> bool:
+    if isinstance(source, os.PathLike):
+        return True
+    return "\n" not in source and "(" not in source and source.endswith(_SOURCES)
+
+
+def compile(source: Union[str, "os.PathLike[str]"], *, name: Optional[str] = None,
+            hosts: Optional[Mapping[str, Union[Host, Callable[..., Any]]]] = None, libraries: Sequence[Union[str, "os.PathLike[str]"]] = (),
+            memory: Union[int, str, None] = None, output: Any = None, input: Any = None,
+            report: Optional[Callable[[Dict[str, float]], Any]] = None, explain: Optional[Callable[[str], Any]] = None, seed: int = 0,
+            schedule: Optional[str] = None, device: Optional[str] = None, spill: Optional[str] = None, costs: Optional[str] = None,
+            arguments: Sequence[str] = (), read: Sequence[Union[str, "os.PathLike[str]"]] = (),
+            write: Sequence[Union[str, "os.PathLike[str]"]] = (), output_bytes: Optional[int] = None, check_nan: bool = False,
+            profile: bool = False, level: int = 2) -> Module:
+    """Compiles a program, runs it, and gives its definitions.
+
+    ``source`` is the text, or a path: an ``os.PathLike``, or a string that ends with ``.scm`` or ``.vlad``. ``name`` is what messages call a text.
+
+    hosts: functions of Python's that the program calls, by their names there: :func:`host` gives them rules of derivatives.
+    libraries: folders where ``(import name)`` looks after that of the program.
+    memory: the budget of the machine, in bytes or as text such as ``"2GiB"``; three quarters of what there is if nothing is said.
+    output, input: a stream or a function: of text, and one that gives lines. ``None`` is Python's own stream, ``False`` none; input may be a text.
+    report: gets a dict for each call of the program's ``report``. explain: gets a text about each gradient.
+    seed: of random numbers. schedule: of ``checkpoint-*j``. device: where tensors live: "cpu", "emulated", "cuda".
+    spill: a folder for what planned gradients put aside. costs: the text that ``vmrun --calibrate`` writes, for plans.
+    arguments: what ``(command-line)`` gives. read, write: files and folders that the program may read and write; none if nothing is said.
+    output_bytes: the budget of output. check_nan: the first NaN is an error. profile: count for :attr:`Module.profile`.
+    """
+    if _is_path(source):
+        path = os.fspath(source)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        called = name or path
+    else:
+        text = str(source)
+        called = name or "program"
+    functions = {key: h if isinstance(h, Host) else host(h) for key, h in (hosts or {}).items()}
+    code, told, names = _cairn.compile(called, text, _helpers(), [(key, h.parameters) for key, h in functions.items()],
+                                       [os.fspath(folder) for folder in libraries], level, 0, 0)
+    for warning in told:
+        warnings.warn(warning.rstrip("\n"), stacklevel=2)
+    options = {"memory": _bytes_of(memory), "output": output, "input": input, "report": report, "explain": explain, "seed": seed,
+               "schedule": schedule, "device": device, "spill": spill, "costs": costs, "arguments": list(arguments), "output_bytes": output_bytes,
+               "check_nan": check_nan, "profile": profile}
+    grants = [(1, os.fspath(path)) for path in read] + [(2, os.fspath(path)) for path in write]
+    return Module(Program(called, code, names, functions, options, grants))

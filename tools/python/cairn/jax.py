@@ -1,0 +1,163 @@
+"""Procedures of Cairn's as functions of JAX's: ``f = cairn.jax.function(m.f)``."""
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable, Dict, List, Optional, Sequence, Union
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ._cairn import Procedure
+from ._derivatives import Checkpoint, _how, _made, _procedure
+
+__all__ = ["function"]
+
+_MODES = ("reverse", "forward")
+
+
+def function(procedure: Any, *, mode: str = "reverse", result: Any = None, checkpoint: Checkpoint = True,
+             memory: Union[int, str, None] = None) -> "Function":
+    """A function of arrays, and of lists, tuples and dicts of such, for programs of JAX, also under ``jit``, which calls back
+    (``jax.pure_callback``). Arrays without axes are numbers to Cairn.
+
+    mode: a function of JAX's has rules for reverse mode or for forward mode, not for both: ``"reverse"`` (``custom_vjp``) or ``"forward"``
+    (``custom_jvp``). Derivatives of derivatives are taken in the same mode; ``"forward-over-reverse"``, which hessians are best taken by, has the
+    rule of the gradient in forward mode.
+    result: what the value looks like, as ``jax.ShapeDtypeStruct``; if nothing is said the procedure is called once to find out, with ones where
+    JAX traces it.
+    checkpoint, memory: how reverse mode runs, as for :func:`cairn.grad`.
+    """
+    modes = list(reversed(mode.split("-over-")))
+    if not modes or any(m not in _MODES for m in modes):
+        raise ValueError(f"mode: {mode!r}; \"reverse\", \"forward\", and several of these with -over- between them")
+    return Function(_procedure(procedure, None), _how(checkpoint, memory), modes, result)
+
+
+class Function:
+    """A procedure as a function that JAX differentiates."""
+
+    def __init__(self, procedure: Procedure, how: Union[bool, str], modes: Sequence[str], result: Any = None) -> None:
+        self.procedure = procedure
+        self._how = how
+        self._modes = list(modes)
+        self._result = result
+        self._results: Dict[Any, Any] = {}
+        self._rules: Dict[Any, "Function"] = {}
+        self._apply = self._with_vjp() if self._modes[0] == "reverse" else self._with_jvp()
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._apply(*jax.tree.map(jnp.asarray, arguments))
+
+    def __repr__(self) -> str:
+        return f"cairn.jax.function({self.procedure!r})"
+
+    def _called(self, *arguments: Any) -> Any:
+        like = self._like(arguments)
+        return jax.pure_callback(functools.partial(self._on_host, like), like, *arguments, vmap_method="sequential")
+
+    def _on_host(self, like: Any, *arguments: Any) -> Any:
+        return _fitted(self.procedure(*(_lent(a) for a in arguments)), like)
+
+    def _like(self, arguments: Any) -> Any:
+        """Sizes and types of the value."""
+        if self._result is not None:
+            return self._result
+        leaves, tree = jax.tree.flatten(arguments)
+        key = (tree, tuple((leaf.shape, jnp.result_type(leaf)) for leaf in leaves))
+        if key not in self._results:
+            if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+                leaves = [np.ones(leaf.shape, jnp.result_type(leaf)) for leaf in leaves]
+            given = [_lent(a) for a in jax.tree.unflatten(tree, leaves)]
+            self._results[key] = jax.tree.map(_described, self.procedure(*given))
+        return self._results[key]
+
+    def _rule(self, kind: str, places: Sequence[int], result: Any) -> "Function":
+        """A derivative of this one, as a function with the modes that are left."""
+        leaves, tree = jax.tree.flatten(result)
+        key = (kind, tuple(places), tree, tuple((leaf.shape, leaf.dtype) for leaf in leaves))
+        if key not in self._rules:
+            settings: List[Any] = [self._how, list(places)] if kind == "pull-back-at" else [list(places)]
+            self._rules[key] = Function(_made(kind, self.procedure, *settings), self._how, self._modes[1:] or self._modes, result)
+        return self._rules[key]
+
+    @functools.cached_property
+    def _again(self) -> "Function":
+        """The same function as derivatives of derivatives see it."""
+        return self if len(self._modes) == 1 else Function(self.procedure, self._how, self._modes[1:], self._result)
+
+    def _with_vjp(self) -> Callable[..., Any]:
+        apply = jax.custom_vjp(self._called)
+
+        def forward(*arguments: Any) -> Any:
+            return self._again._apply(*arguments), arguments
+
+        def backward(arguments: Any, cotangent: Any) -> Any:
+            places = _places(arguments)
+            wanted = [jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), arguments[i]) for i in places]
+            parts = self._rule("pull-back-at", places, wanted)._apply(*arguments, cotangent) if places else []
+            found = dict(zip(places, parts))
+            return tuple(jax.tree.map(_floating_part, a, found[i]) if i in found else jax.tree.map(_no_part, a) for i, a in enumerate(arguments))
+
+        apply.defvjp(forward, backward)
+        return apply
+
+    def _with_jvp(self) -> Callable[..., Any]:
+        apply = jax.custom_jvp(self._called)
+
+        @apply.defjvp
+        def rule(primals: Any, tangents: Any) -> Any:
+            value = self._again._apply(*primals)
+            places = _places(primals)
+            like = self._like(primals)
+            given = [jax.tree.map(_tangent, primals[i], tangents[i]) for i in places]
+            found = self._rule("push-forward-at", places, like)._apply(*primals, given) if places else jax.tree.map(jnp.zeros_like, value)
+            return value, jax.tree.map(_floating_part, value, found)
+
+        return apply
+
+
+def _floating(x: Any) -> bool:
+    return jnp.issubdtype(jnp.result_type(x), jnp.inexact)
+
+
+def _places(arguments: Sequence[Any]) -> List[int]:
+    """Of arguments that have derivatives."""
+    return [i for i, a in enumerate(arguments) if any(_floating(leaf) for leaf in jax.tree.leaves(a))]
+
+
+def _no_part(x: Any) -> Any:
+    return jnp.zeros(x.shape, x.dtype) if _floating(x) else np.zeros(x.shape, jax.dtypes.float0)
+
+
+def _floating_part(x: Any, part: Any) -> Any:
+    return part if _floating(x) else np.zeros(x.shape, jax.dtypes.float0)
+
+
+def _tangent(x: Any, tangent: Any) -> Any:
+    return tangent if _floating(x) else jnp.zeros(x.shape, x.dtype)
+
+
+def _lent(argument: Any) -> Any:
+    """Arrays of JAX's as Cairn takes them: without a copy, and numbers where they have no axes."""
+    if isinstance(argument, (list, tuple)):
+        return type(argument)(_lent(a) for a in argument)
+    if isinstance(argument, dict):
+        return {key: _lent(a) for key, a in argument.items()}
+    array = np.asarray(argument)
+    return array.item() if array.ndim == 0 else array
+
+
+def _described(value: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(np.shape(value), jax.dtypes.canonicalize_dtype(np.asarray(value).dtype))
+
+
+def _fitted(value: Any, like: Any) -> Any:
+    """A value of Cairn's in the sizes and types that JAX was told; a 0 stands for zeros of any structure."""
+    if isinstance(like, jax.ShapeDtypeStruct):
+        array = np.asarray(value, dtype=like.dtype)
+        return array if array.shape == like.shape else np.broadcast_to(array, like.shape)
+    if isinstance(like, dict):
+        return {key: _fitted(0 if isinstance(value, (int, float)) else value[key], part) for key, part in like.items()}
+    parts: Optional[Sequence[Any]] = None if isinstance(value, (int, float)) else value
+    return type(like)(_fitted(0 if parts is None else parts[i], part) for i, part in enumerate(like))

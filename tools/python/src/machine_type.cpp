@@ -1,0 +1,438 @@
+// The type Machine as Python sees it: what cairn.h has, one method a call. The package's Python files make modules and runs of
+// it.
+#include "arrays.h"
+#include "hosts.h"
+#include "procedure.h"
+#include "values.h"
+
+#include <cstddef>
+#include <limits>
+#include <new>
+
+#include <structmember.h>
+
+namespace cairn::python {
+
+PyTypeObject* machine_type = nullptr;
+
+namespace {
+
+Machine* machine_of(PyObject* self) { return reinterpret_cast<Machine*>(self); }
+
+// A keyword's value, borrowed; NULL where it is missing or None.
+PyObject* option(PyObject* options, const char* name) {
+  PyObject* value = PyDict_GetItemString(options, name);
+  return value == Py_None ? nullptr : value;
+}
+
+std::uint64_t number_of(PyObject* object) {
+  const Owned index(checked(PyNumber_Index(object)));
+  const unsigned long long number = PyLong_AsUnsignedLongLong(index.get());
+  if (PyErr_Occurred() != nullptr) throw Raised{};
+  return number;
+}
+
+const char* text_of(PyObject* object) {
+  const char* text = PyUnicode_AsUTF8(object);
+  if (text == nullptr) throw Raised{};
+  return text;
+}
+
+void set_text(PyObject* options, const char* name, const char*& field) {
+  if (PyObject* value = option(options, name)) field = text_of(value);
+}
+void set_number(PyObject* options, const char* name, std::uint64_t& field) {
+  if (PyObject* value = option(options, name)) field = number_of(value);
+}
+void set_truth(PyObject* options, const char* name, int& field) {
+  if (PyObject* value = option(options, name)) checked(field = PyObject_IsTrue(value));
+}
+PyObject* set_callable(PyObject* options, const char* name) {
+  PyObject* value = option(options, name);
+  if (value == nullptr) return nullptr;
+  if (PyCallable_Check(value) == 0) raise(PyExc_TypeError, "%s: expected a callable, got a %s", name, Py_TYPE(value)->tp_name);
+  return retained(value);
+}
+
+int init(PyObject* self, PyObject* arguments, PyObject* options) {
+  return guarded_status([&] {
+    Machine* machine = machine_of(self);
+    if (machine->parts != nullptr) raise(PyExc_RuntimeError, "the machine was made already");
+    if (PyTuple_GET_SIZE(arguments) != 0) raise(PyExc_TypeError, "the options of a machine have names");
+    const Owned none(checked(PyDict_New()));
+    if (options == nullptr) options = none.get();
+    cairn_vm_options given;
+    cairn_vm_options_init(&given);
+    set_number(options, "memory", given.memory_bytes);
+    set_number(options, "output_bytes", given.output_bytes);
+    set_number(options, "seed", given.seed);
+    set_text(options, "schedule", given.schedule);
+    set_text(options, "costs", given.costs);
+    set_text(options, "spill", given.spill);
+    set_number(options, "spill_bytes", given.spill_bytes);
+    set_text(options, "device", given.device);
+    set_truth(options, "check_nan", given.check_nan);
+    set_truth(options, "profile", given.profile);
+    std::vector<const char*> words;
+    Owned list;
+    if (PyObject* value = option(options, "arguments")) {
+      list = Owned(checked(PySequence_Fast(value, "arguments is a list of str")));
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i)
+        words.push_back(text_of(PySequence_Fast_GET_ITEM(list.get(), i)));
+      given.arguments = words.data();
+      given.argument_count = words.size();
+    }
+    machine->parts = new Machine::Parts;
+    Machine::Parts& parts = *machine->parts;
+    parts.generation = this_process();
+    parts.output = set_callable(options, "output");
+    parts.input = set_callable(options, "input");
+    parts.report = set_callable(options, "report");
+    parts.explain = set_callable(options, "explain");
+    if (parts.output != nullptr) given.output = write_output;
+    if (parts.input != nullptr) given.input = read_input;
+    if (parts.report != nullptr) given.report = take_report;
+    if (parts.explain != nullptr) given.explain = take_explanation;
+    parts.copies = given.device != nullptr && std::string_view(given.device) != "cpu";
+    given.user = machine;
+    char* message = nullptr;
+    const cairn_status status = cairn_vm_create(&given, &machine->vm, &message);
+    if (status != CAIRN_OK) refused(status, message);
+    if (PyObject* hosts = option(options, "hosts")) register_hosts(machine, hosts);
+  });
+}
+
+PyObject* make(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* self = type->tp_alloc(type, 0);
+  if (self != nullptr) {
+    machine_of(self)->vm = nullptr;
+    machine_of(self)->parts = nullptr;
+    machine_of(self)->weak = nullptr;
+    machine_of(self)->program = nullptr;
+  }
+  return self;
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(machine_of(self)->program);
+  const Machine::Parts* parts = machine_of(self)->parts;
+  if (parts == nullptr) return 0;
+  for (PyObject* object : {parts->output, parts->input, parts->report, parts->explain, parts->holder, parts->host_exception})
+    Py_VISIT(object);
+  for (const auto& host : parts->hosts)
+    for (const Owned* rule : {&host->call, &host->derivative, &host->reverse, &host->forward}) Py_VISIT(rule->get());
+  return 0;
+}
+
+int clear(PyObject* self) {
+  Py_CLEAR(machine_of(self)->program);
+  Machine::Parts* parts = machine_of(self)->parts;
+  if (parts == nullptr) return 0;
+  for (PyObject** object :
+       {&parts->output, &parts->input, &parts->report, &parts->explain, &parts->holder, &parts->host_exception})
+    Py_CLEAR(*object);
+  for (auto& host : parts->hosts)
+    for (Owned* rule : {&host->call, &host->derivative, &host->reverse, &host->forward}) const Owned gone(std::move(*rule));
+  return 0;
+}
+
+// All that referred to it is gone; in a child of a fork the machine's threads are gone too, and it stays where it is.
+void dealloc(PyObject* self) {
+  Machine* machine = machine_of(self);
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (machine->weak != nullptr) PyObject_ClearWeakRefs(self);
+  if (machine->parts != nullptr) {
+    if (known_to_this_process(machine)) {
+      settle(machine);
+      Py_BEGIN_ALLOW_THREADS machine->parts->gil = false;
+      cairn_vm_free(machine->vm);
+      Py_END_ALLOW_THREADS machine->parts->gil = true;
+      settle(machine);
+    }
+    clear(self);
+    delete machine->parts;
+  }
+  Py_CLEAR(machine->program);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+// --- methods
+
+template <class Body> PyObject* in(PyObject* self, Body&& body) {
+  return guarded([&]() -> PyObject* {
+    const Use use(machine_of(self));
+    return body(machine_of(self));
+  });
+}
+
+PyObject* none() { return retained(Py_None); }
+
+PyObject* owned_text(char* text) {
+  PyObject* made = text == nullptr ? none() : PyUnicode_FromString(text);
+  cairn_free(text);
+  return checked(made);
+}
+
+struct Bytes {
+  Py_buffer buffer{};
+  explicit Bytes(PyObject* object) { checked(PyObject_GetBuffer(object, &buffer, PyBUF_SIMPLE)); }
+  ~Bytes() { PyBuffer_Release(&buffer); }
+  Bytes(const Bytes&) = delete;
+  Bytes& operator=(const Bytes&) = delete;
+};
+
+PyObject* load(PyObject* self, PyObject* bytes) {
+  return in(self, [&](Machine* machine) {
+    const Bytes file(bytes);
+    cairn_module* module = nullptr;
+    char* message = nullptr;
+    cairn_status status = cairn_module_read(file.buffer.buf, static_cast<std::size_t>(file.buffer.len), &module, &message);
+    if (status == CAIRN_OK) status = cairn_vm_load(machine->vm, module, &message);
+    cairn_module_free(module);
+    if (status != CAIRN_OK) refused(status, message);
+    machine->parts->suspended = true;
+    return none();
+  });
+}
+
+PyObject* restore(PyObject* self, PyObject* bytes) {
+  return in(self, [&](Machine* machine) {
+    const Bytes file(bytes);
+    char* message = nullptr;
+    const cairn_status status =
+        cairn_vm_restore(machine->vm, file.buffer.buf, static_cast<std::size_t>(file.buffer.len), &message);
+    if (status != CAIRN_OK) refused(status, message);
+    machine->parts->suspended = true;
+    return none();
+  });
+}
+
+PyObject* begin(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  return in(self, [&](Machine* machine) {
+    if (count < 1 || !is_procedure(arguments[0])) raise(PyExc_TypeError, "begin(procedure, *arguments)");
+    make_idle(machine);
+    const cairn_value procedure = value_of_procedure(machine, arguments[0]);
+    const Arguments given(machine, arguments + 1, static_cast<std::size_t>(count - 1));
+    const cairn_status status = cairn_vm_begin(machine->vm, procedure, given.data(), given.size());
+    cairn_value_release(machine->vm, procedure);
+    if (status != CAIRN_OK) {
+      char* text = nullptr;
+      cairn_vm_error(machine->vm, &text);
+      refused(status, text);
+    }
+    machine->parts->suspended = true;
+    return none();
+  });
+}
+
+PyObject* run_on(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  return in(self, [&](Machine* machine) {
+    if (count != 2) raise(PyExc_TypeError, "run(steps, work)");
+    const std::uint64_t steps = arguments[0] == Py_None ? CAIRN_UNLIMITED : number_of(arguments[0]);
+    cairn_vm_limit_work(machine->vm, arguments[1] == Py_None ? CAIRN_UNLIMITED : number_of(arguments[1]));
+    struct Unlimited {
+      cairn_vm* vm;
+      ~Unlimited() { cairn_vm_limit_work(vm, CAIRN_UNLIMITED); }
+    } unlimited{machine->vm};
+    return checked(PyLong_FromLong(run(machine, steps)));
+  });
+}
+
+PyObject* value(PyObject* self, PyObject*) {
+  return in(self, [&](Machine* machine) {
+    cairn_value taken{};
+    need(cairn_vm_take_value(machine->vm, &taken));
+    return from_cairn(machine, taken, true);
+  });
+}
+
+PyObject* lookup(PyObject* self, PyObject* name) {
+  return in(self, [&](Machine* machine) {
+    cairn_value found{};
+    const cairn_status status = cairn_vm_lookup(machine->vm, text_of(name), &found);
+    if (status == CAIRN_NOT_DEFINED) raise(PyExc_AttributeError, "the program defines no `%U`, or not yet", name);
+    need(status);
+    if (cairn_value_kind(found) == CAIRN_KIND_PROCEDURE) return procedure_of(machine, found, name);
+    return from_cairn(machine, found, false);
+  });
+}
+
+PyObject* capsule(PyObject* self, PyObject*) {
+  return in(self, [&](Machine* machine) { return capsule_of(machine); });
+}
+
+PyObject* abandon(PyObject* self, PyObject*) {
+  return in(self, [&](Machine* machine) {
+    need(cairn_vm_abandon(machine->vm));
+    machine->parts->suspended = false;
+    return none();
+  });
+}
+
+PyObject* cancel(PyObject* self, PyObject*) {
+  Machine* machine = machine_of(self);
+  if (machine->parts != nullptr && known_to_this_process(machine)) {
+    machine->parts->cancelled = true;
+    cairn_vm_cancel(machine->vm);
+  }
+  return none();
+}
+
+PyObject* hold(PyObject* self, PyObject* holder) {
+  Machine* machine = machine_of(self);
+  if (machine->parts == nullptr) return none();
+  const Owned before(std::exchange(machine->parts->holder, holder == Py_None ? nullptr : retained(holder)));
+  return none();
+}
+
+PyObject* grant(PyObject* self, PyObject* arguments) {
+  return in(self, [&](Machine* machine) {
+    unsigned rights = 0;
+    const char* path = nullptr;
+    if (PyArg_ParseTuple(arguments, "Is", &rights, &path) == 0) throw Raised{};
+    char* message = nullptr;
+    const cairn_status status = cairn_vm_grant(machine->vm, rights, path, &message);
+    if (status != CAIRN_OK) refused(status, message);
+    return none();
+  });
+}
+
+PyObject* steps(PyObject* self, PyObject*) {
+  return in(self, [](Machine* m) { return checked(PyLong_FromUnsignedLongLong(cairn_vm_steps(m->vm))); });
+}
+
+PyObject* work(PyObject* self, PyObject*) {
+  return in(self, [](Machine* m) {
+    return checked(Py_BuildValue("(KK)", static_cast<unsigned long long>(cairn_vm_work(m->vm)),
+                                 static_cast<unsigned long long>(cairn_vm_work_needed(m->vm))));
+  });
+}
+
+PyObject* memory(PyObject* self, PyObject*) {
+  return in(self, [](Machine* m) {
+    cairn_memory now{};
+    need(cairn_vm_memory(m->vm, &now));
+    return checked(Py_BuildValue(
+        "{sKsKsKsKsKsKsK}", "budget", static_cast<unsigned long long>(now.budget), "all",
+        static_cast<unsigned long long>(now.all), "objects", static_cast<unsigned long long>(now.objects), "tapes",
+        static_cast<unsigned long long>(now.tapes), "capsules", static_cast<unsigned long long>(now.capsules), "tensors",
+        static_cast<unsigned long long>(now.tensors), "scratch", static_cast<unsigned long long>(now.scratch)));
+  });
+}
+
+PyObject* progress(PyObject* self, PyObject*) {
+  return in(self, [](Machine* m) {
+    cairn_progress now{};
+    need(cairn_vm_progress(m->vm, &now));
+    return checked(Py_BuildValue("(KiKKK)", static_cast<unsigned long long>(now.steps), static_cast<int>(now.phase),
+                                 static_cast<unsigned long long>(now.gradient_steps),
+                                 static_cast<unsigned long long>(now.gradient_steps_executed),
+                                 static_cast<unsigned long long>(now.gradient_steps_predicted)));
+  });
+}
+
+PyObject* statistics(PyObject* self, PyObject*) {
+  return in(self, [](Machine* m) {
+    char* text = nullptr;
+    need(cairn_vm_statistics(m->vm, &text));
+    return owned_text(text);
+  });
+}
+
+PyObject* where(PyObject* self, PyObject*) {
+  return in(self, [](Machine* m) {
+    char* text = nullptr;
+    need(cairn_vm_where(m->vm, &text));
+    return owned_text(text);
+  });
+}
+
+PyObject* profile(PyObject* self, PyObject*) {
+  return in(self, [](Machine* m) {
+    char* text = nullptr;
+    need(cairn_vm_profile(m->vm, &text));
+    return owned_text(text);
+  });
+}
+
+// From now on facts about gradients are kept, those of before forgotten.
+PyObject* keep_gradients(PyObject* self, PyObject*) {
+  return in(self, [](Machine* m) {
+    need(cairn_vm_keep_gradients(m->vm));
+    need(cairn_vm_forget_gradients(m->vm));
+    return none();
+  });
+}
+
+PyObject* gradients(PyObject* self, PyObject* form) {
+  return in(self, [&](Machine* m) {
+    const long number = PyLong_AsLong(form);
+    if (number == -1 && PyErr_Occurred() != nullptr) throw Raised{};
+    char* text = nullptr;
+    need(cairn_vm_gradients(m->vm, static_cast<cairn_report>(number), &text));
+    return owned_text(text);
+  });
+}
+
+PyObject* suspended(PyObject* self, void*) {
+  const Machine* machine = machine_of(self);
+  return PyBool_FromLong(machine->parts != nullptr && machine->parts->suspended ? 1 : 0);
+}
+
+PyObject* busy(PyObject* self, void*) {
+  const Machine* machine = machine_of(self);
+  return PyBool_FromLong(machine->parts != nullptr && machine->parts->busy ? 1 : 0);
+}
+
+PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+PyMethodDef methods[] = {
+    {"load", load, METH_O, "The program, as bytes of a .bc file."},
+    {"restore", restore, METH_O, "Program and state, as bytes of a capsule."},
+    {"begin", fast(begin), METH_FASTCALL, "begin(procedure, *arguments): makes the machine ready to call it."},
+    {"run", fast(run_on), METH_FASTCALL, "run(steps, work): at most so many, None for no limit; the status."},
+    {"value", value, METH_NOARGS, "The value of what has ended."},
+    {"lookup", lookup, METH_O, "The value of a definition."},
+    {"capsule", capsule, METH_NOARGS, "The state of what is stopped, as bytes."},
+    {"abandon", abandon, METH_NOARGS, "Gives up what is stopped."},
+    {"cancel", cancel, METH_NOARGS, "Stops the run in progress, or else the next one; for other threads."},
+    {"hold", hold, METH_O, "hold(function): gets the capsule of what is stopped when another call needs the machine."},
+    {"grant", grant, METH_VARARGS, "grant(rights, path): 1 to read, 2 to write."},
+    {"steps", steps, METH_NOARGS, "Steps since the program began."},
+    {"work", work, METH_NOARGS, "Work since the program began, and the least that the next step takes."},
+    {"memory", memory, METH_NOARGS, "Bytes of the machine's accounts."},
+    {"progress", progress, METH_NOARGS, "(steps, phase, gradient's steps, executed, predicted)."},
+    {"statistics", statistics, METH_NOARGS, "Counters, as JSON."},
+    {"where", where, METH_NOARGS, "Where a stopped program stands."},
+    {"profile", profile, METH_NOARGS, "Tables of steps, time and bytes by place."},
+    {"keep_gradients", keep_gradients, METH_NOARGS, "From now on facts about gradients are kept, those of before forgotten."},
+    {"gradients", gradients, METH_O, "What was kept, in a form of cairn_report."},
+    {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef properties[] = {{"suspended", suspended, nullptr, "Whether something is stopped in it, or has not begun.", nullptr},
+                            {"busy", busy, nullptr, "Whether some thread uses it.", nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMemberDef members[] = {{"program", T_OBJECT, offsetof(Machine, program), 0, "What it runs."},
+                         {"__weaklistoffset__", T_PYSSIZET, offsetof(Machine, weak), READONLY, nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
+PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)},
+                       {Py_tp_init, reinterpret_cast<void*>(init)},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                       {Py_tp_methods, methods},
+                       {Py_tp_getset, properties},
+                       {Py_tp_members, members},
+                       {Py_tp_doc, const_cast<char*>("A machine of Cairn's, and the program that it runs.")},
+                       {0, nullptr}};
+PyType_Spec spec = {"cairn._cairn.Machine", sizeof(Machine), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
+
+} // namespace
+
+PyTypeObject* make_machine_type() { return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec)); }
+
+} // namespace cairn::python

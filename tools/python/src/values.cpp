@@ -1,0 +1,464 @@
+// See values.h. Both ways go along lists by loops; what nests otherwise nests as deep as Python's limit of recursion allows.
+#include "values.h"
+
+#include "arrays.h"
+#include "procedure.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace cairn::python {
+
+namespace {
+
+// One level of nesting.
+class Level {
+public:
+  explicit Level(const char* where) {
+    if (Py_EnterRecursiveCall(where) != 0) throw Raised{};
+  }
+  ~Level() { Py_LeaveRecursiveCall(); }
+  Level(const Level&) = delete;
+  Level& operator=(const Level&) = delete;
+};
+
+// A value of the machine's, released unless it is handed on.
+class Value {
+public:
+  Value(Machine* machine, cairn_value value) : machine_(machine), value_(value) {}
+  ~Value() { cairn_value_release(machine_->vm, value_); }
+  Value(const Value&) = delete;
+  Value& operator=(const Value&) = delete;
+  cairn_value get() const { return value_; }
+  cairn_value release() { return std::exchange(value_, cairn_unspecified()); }
+
+private:
+  Machine* machine_;
+  cairn_value value_;
+};
+
+struct Values {
+  explicit Values(Machine* m) : machine(m) {}
+  ~Values() {
+    for (cairn_value v : list) cairn_value_release(machine->vm, v);
+  }
+  Values(const Values&) = delete;
+  Values& operator=(const Values&) = delete;
+  Machine* machine;
+  std::vector<cairn_value> list;
+};
+
+// --- to Cairn
+
+cairn_value text_of(Machine* machine, PyObject* object, bool symbol) {
+  Py_ssize_t bytes = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(object, &bytes);
+  if (text == nullptr) throw Raised{};
+  cairn_value value{};
+  need((symbol ? cairn_make_symbol : cairn_make_string)(machine->vm, text, static_cast<std::size_t>(bytes), &value));
+  return value;
+}
+
+cairn_value integer_of(PyObject* object) {
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (overflow == 0) {
+    if (number == -1 && PyErr_Occurred() != nullptr) throw Raised{};
+    return cairn_integer(number);
+  }
+  const double real = PyLong_AsDouble(object);
+  if (real == -1 && PyErr_Occurred() != nullptr) throw Raised{};
+  return cairn_real(real);
+}
+
+cairn_value real_of(PyObject* object) {
+  const Owned number(checked(PyNumber_Float(object)));
+  return cairn_real(PyFloat_AS_DOUBLE(number.get()));
+}
+
+cairn_value index_of(PyObject* object) {
+  const Owned number(checked(PyNumber_Index(object)));
+  return integer_of(number.get());
+}
+
+cairn_value scalar_of(PyObject* object) {
+  if (PyObject_HasAttrString(object, "dtype") != 0) {
+    const Owned dtype(checked(PyObject_GetAttrString(object, "dtype")));
+    const Owned kind(checked(PyObject_GetAttrString(dtype.get(), "kind")));
+    const char* text = PyUnicode_AsUTF8(kind.get());
+    if (text != nullptr && *text == 'b') return cairn_boolean(PyObject_IsTrue(object));
+    if (text != nullptr && *text == 'c') raise(PyExc_TypeError, "complex numbers are not known to Cairn");
+  }
+  if (PyIndex_Check(object) != 0) return index_of(object);
+  return real_of(object);
+}
+
+bool is_type(PyObject* object, PyObject* type) {
+  return Py_TYPE(object) == reinterpret_cast<PyTypeObject*>(type) ||
+         PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(type)) != 0;
+}
+
+// Where in an argument an error was, in front of what it says.
+[[noreturn]] void raise_within(const char* format, Py_ssize_t index) {
+  // Others, such as that of a text that is no UTF-8, are not made of a message alone.
+  if (PyErr_Occurred() == PyExc_TypeError || PyErr_Occurred() == PyExc_ValueError) {
+    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    const Owned text(PyObject_Str(value)), place(PyUnicode_FromFormat(format, index));
+    if (text && place) {
+      PyErr_Format(type, "%U%s%U", place.get(), PyUnicode_READ_CHAR(text.get(), 0) == '[' ? "" : ": ", text.get());
+      Py_XDECREF(type);
+      Py_XDECREF(value);
+      Py_XDECREF(trace);
+    } else {
+      PyErr_Restore(type, value, trace);
+    }
+  }
+  throw Raised{};
+}
+
+void add_items(Machine* machine, PyObject* sequence, Values& values) {
+  // Converting an item may run code of Python's, which may change the list: look at its size each time.
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); ++i) {
+    try {
+      const Owned item(retained(PySequence_Fast_GET_ITEM(sequence, i)));
+      values.list.push_back(to_cairn(machine, item.get()));
+    } catch (const Raised&) {
+      raise_within("[%zd]", i);
+    }
+  }
+}
+
+cairn_value list_of(Machine* machine, PyObject* list) {
+  Values items(machine);
+  items.list.reserve(static_cast<std::size_t>(PySequence_Fast_GET_SIZE(list)));
+  add_items(machine, list, items);
+  cairn_value value{};
+  need(cairn_make_list(machine->vm, items.list.data(), items.list.size(), &value));
+  return value;
+}
+
+cairn_value vector_of(Machine* machine, PyObject* tuple) {
+  Values items(machine);
+  items.list.reserve(static_cast<std::size_t>(PySequence_Fast_GET_SIZE(tuple)));
+  add_items(machine, tuple, items);
+  cairn_value value{};
+  need(cairn_make_vector(machine->vm, items.list.data(), items.list.size(), &value));
+  return value;
+}
+
+// A chain of pairs along their second parts.
+cairn_value pair_of(Machine* machine, PyObject* pair) {
+  Values cars(machine);
+  Owned rest(retained(pair));
+  while (Py_TYPE(rest.get()) == reinterpret_cast<PyTypeObject*>(known.pair)) {
+    cars.list.push_back(to_cairn(machine, PyTuple_GET_ITEM(rest.get(), 0)));
+    rest = Owned(retained(PyTuple_GET_ITEM(rest.get(), 1)));
+  }
+  cairn_value whole = to_cairn(machine, rest.get());
+  for (std::size_t i = cars.list.size(); i-- > 0;) {
+    const Value cdr(machine, whole);
+    whole = cairn_unspecified();
+    need(cairn_make_pair(machine->vm, cars.list[i], cdr.get(), &whole));
+  }
+  return whole;
+}
+
+// Numbers that a dictionary keeps as constants: compiler/library/dictionaries.scm says how.
+cairn_value constant_of(Machine* machine, std::uint64_t n) {
+  if (n < 0xd000) return cairn_character(static_cast<std::uint32_t>(n + 0x100));
+  cairn_value pair{};
+  need(cairn_make_pair(machine->vm, cairn_character(static_cast<std::uint32_t>(0x100 + n / 0x8000)),
+                       cairn_character(static_cast<std::uint32_t>(0x100 + n % 0x8000)), &pair));
+  return pair;
+}
+
+struct Entry {
+  int kind; // numbers, characters, strings, symbols
+  PyObject *key, *value;
+};
+
+Entry entry_of(PyObject* key, PyObject* value) {
+  if (PyBool_Check(key) == 0 && PyLong_Check(key) != 0) {
+    const long long n = PyLong_AsLongLong(key);
+    if (n >= 0 && n < 0x40000000) return {0, key, value};
+    PyErr_Clear();
+    raise(PyExc_TypeError, "a key of a dict that is an integer is from 0 to %d", 0x40000000 - 1);
+  }
+  if (is_type(key, known.character)) return {1, key, value};
+  if (is_type(key, known.symbol)) return {3, key, value};
+  if (PyUnicode_Check(key) != 0) return {2, key, value};
+  raise(PyExc_TypeError, "keys of a dict are str, Symbol, Character or int, not %s", Py_TYPE(key)->tp_name);
+}
+
+cairn_value kept_key(Machine* machine, const Entry& entry) {
+  if (entry.kind != 0) return to_cairn(machine, entry.key);
+  const Value constant(machine, constant_of(machine, static_cast<std::uint64_t>(PyLong_AsLongLong(entry.key))));
+  const cairn_value item = constant.get();
+  cairn_value list{};
+  need(cairn_make_list(machine->vm, &item, 1, &list));
+  return list;
+}
+
+cairn_value tree_of(Machine* machine, const std::vector<Entry>& entries, std::size_t from, std::size_t to) {
+  if (from == to) return cairn_null();
+  const std::size_t middle = from + (to - from) / 2;
+  Values node(machine);
+  node.list.push_back(constant_of(machine, to - from + 1));
+  node.list.push_back(tree_of(machine, entries, from, middle));
+  node.list.push_back(kept_key(machine, entries[middle]));
+  try {
+    node.list.push_back(to_cairn(machine, entries[middle].value));
+  } catch (const Raised&) {
+    raise_within("[key %zd]", static_cast<Py_ssize_t>(middle));
+  }
+  node.list.push_back(tree_of(machine, entries, middle + 1, to));
+  cairn_value value{};
+  need(cairn_make_vector(machine->vm, node.list.data(), node.list.size(), &value));
+  return value;
+}
+
+cairn_value dictionary_of(Machine* machine, PyObject* given) {
+  const Owned copy(checked(PyDict_Copy(given))); // nothing that is converted can change it
+  std::vector<Entry> entries;
+  PyObject *key = nullptr, *value = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(copy.get(), &at, &key, &value) != 0;) entries.push_back(entry_of(key, value));
+  bool failed = false;
+  std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
+    if (a.kind != b.kind) return a.kind < b.kind;
+    const int less = PyObject_RichCompareBool(a.key, b.key, Py_LT);
+    failed = failed || less < 0;
+    return less == 1;
+  });
+  if (failed) throw Raised{};
+  return tree_of(machine, entries, 0, entries.size());
+}
+
+// --- from Cairn
+
+PyObject* text_from(cairn_value value, PyObject* type) {
+  char* text = nullptr;
+  std::size_t bytes = 0;
+  need(cairn_get_text(value, &text, &bytes));
+  Owned made(PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(bytes), nullptr));
+  cairn_free(text);
+  checked(made.get());
+  return type == nullptr ? made.release() : checked(PyObject_CallFunctionObjArgs(type, made.get(), nullptr));
+}
+
+PyObject* character_from(cairn_value value) {
+  std::uint32_t code = 0;
+  need(cairn_get_character(value, &code));
+  const Owned text(checked(PyUnicode_FromOrdinal(static_cast<int>(code))));
+  return checked(PyObject_CallFunctionObjArgs(known.character, text.get(), nullptr));
+}
+
+PyObject* pairs_from(Machine* machine, cairn_value value, bool alone) {
+  Owned list(checked(PyList_New(0)));
+  cairn_value rest = value;
+  while (cairn_value_kind(rest) == CAIRN_KIND_PAIR) {
+    cairn_value car{}, cdr{};
+    const cairn_status status = cairn_get_pair(rest, &car, &cdr);
+    cairn_value_release(machine->vm, rest); // before its parts are converted, which are then theirs alone
+    need(status);
+    rest = cdr;
+    PyObject* item = nullptr;
+    try {
+      item = from_cairn(machine, car, alone);
+    } catch (const Raised&) {
+      cairn_value_release(machine->vm, rest);
+      throw;
+    }
+    const int added = PyList_Append(list.get(), item);
+    Py_DECREF(item);
+    if (added < 0) {
+      cairn_value_release(machine->vm, rest);
+      throw Raised{};
+    }
+  }
+  if (cairn_value_kind(rest) == CAIRN_KIND_NULL) return list.release();
+  Owned whole(from_cairn(machine, rest, alone));
+  for (Py_ssize_t i = PyList_GET_SIZE(list.get()); i-- > 0;)
+    whole = Owned(checked(PyObject_CallFunctionObjArgs(known.pair, PyList_GET_ITEM(list.get(), i), whole.get(), nullptr)));
+  return whole.release();
+}
+
+bool number_of_constant(Machine* machine, cairn_value constant, std::uint64_t& number) {
+  std::uint32_t code = 0;
+  if (cairn_get_character(constant, &code) == CAIRN_OK) {
+    number = code - 0x100;
+    return code >= 0x100;
+  }
+  cairn_value car{}, cdr{};
+  if (cairn_get_pair(constant, &car, &cdr) != CAIRN_OK) return false;
+  const Value first(machine, car), second(machine, cdr);
+  std::uint32_t high = 0, low = 0;
+  if (cairn_get_character(car, &high) != CAIRN_OK || cairn_get_character(cdr, &low) != CAIRN_OK) return false;
+  number = static_cast<std::uint64_t>(high - 0x100) * 0x8000 + (low - 0x100);
+  return high >= 0x100 && low >= 0x100;
+}
+
+bool is_side(cairn_value v) { return cairn_value_kind(v) == CAIRN_KIND_NULL || cairn_value_kind(v) == CAIRN_KIND_VECTOR; }
+
+bool is_node(Machine* machine, const Values& items) {
+  std::uint64_t weight = 0;
+  return items.list.size() == 5 && number_of_constant(machine, items.list[0], weight) && weight >= 2 && is_side(items.list[1]) &&
+         is_side(items.list[4]);
+}
+
+void items_from(Machine* machine, cairn_value vector, Values& items) {
+  const Value whole(machine, vector); // released at the end, so that the items are the list's alone
+  std::size_t length = 0;
+  need(cairn_get_length(vector, &length));
+  items.list.reserve(length);
+  for (std::size_t i = 0; i < length; ++i) {
+    cairn_value item{};
+    need(cairn_get_item(vector, i, &item));
+    items.list.push_back(item);
+  }
+}
+
+PyObject* taken(Machine* machine, Values& items, std::size_t i, bool alone) {
+  return from_cairn(machine, std::exchange(items.list[i], cairn_unspecified()), alone);
+}
+
+PyObject* key_from(Machine* machine, Values& items) {
+  cairn_value car{}, cdr{};
+  if (cairn_get_pair(items.list[2], &car, &cdr) != CAIRN_OK) return taken(machine, items, 2, false);
+  const Value constant(machine, car), rest(machine, cdr);
+  std::uint64_t number = 0;
+  if (number_of_constant(machine, car, number)) return checked(PyLong_FromUnsignedLongLong(number));
+  const Owned text(text_from(car, nullptr)); // a number that is no natural one
+  return checked(PyFloat_FromString(text.get()));
+}
+
+void add_node(Machine* machine, Values& items, PyObject* dictionary, bool alone) {
+  const Level level(" while reading a dictionary");
+  auto side = [&](std::size_t i) {
+    if (cairn_value_kind(items.list[i]) == CAIRN_KIND_NULL) return;
+    Values inner(machine);
+    items_from(machine, std::exchange(items.list[i], cairn_unspecified()), inner);
+    if (!is_node(machine, inner)) raise(PyExc_ValueError, "a dictionary that is none");
+    add_node(machine, inner, dictionary, alone);
+  };
+  side(1);
+  const Owned key(key_from(machine, items)), value(taken(machine, items, 3, alone));
+  checked(PyDict_SetItem(dictionary, key.get(), value.get()));
+  side(4);
+}
+
+PyObject* vector_from(Machine* machine, cairn_value value, bool alone) {
+  Values items(machine);
+  items_from(machine, value, items);
+  if (is_node(machine, items)) {
+    Owned dictionary(checked(PyDict_New()));
+    add_node(machine, items, dictionary.get(), alone);
+    return dictionary.release();
+  }
+  Owned tuple(checked(PyTuple_New(static_cast<Py_ssize_t>(items.list.size()))));
+  for (std::size_t i = 0; i < items.list.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), taken(machine, items, i, alone));
+  return tuple.release();
+}
+
+} // namespace
+
+cairn_value to_cairn(Machine* machine, PyObject* object) {
+  if (PyFloat_CheckExact(object)) return cairn_real(PyFloat_AS_DOUBLE(object));
+  if (PyLong_CheckExact(object)) return integer_of(object);
+  if (object == Py_None) return cairn_unspecified();
+  if (PyBool_Check(object)) return cairn_boolean(object == Py_True ? 1 : 0);
+  if (PyUnicode_CheckExact(object)) return text_of(machine, object, false);
+  if (PyList_Check(object) || PyTuple_Check(object) || PyDict_Check(object)) {
+    const Level level(" while handing an argument to Cairn");
+    if (PyList_Check(object)) return list_of(machine, object);
+    if (PyDict_Check(object)) return dictionary_of(machine, object);
+    return Py_TYPE(object) == reinterpret_cast<PyTypeObject*>(known.pair) ? pair_of(machine, object) : vector_of(machine, object);
+  }
+  if (is_procedure(object)) return value_of_procedure(machine, object);
+  if (PyUnicode_Check(object)) {
+    if (is_type(object, known.character)) {
+      if (PyUnicode_GET_LENGTH(object) != 1) raise(PyExc_ValueError, "a Character is one code point");
+      return cairn_character(PyUnicode_READ_CHAR(object, 0));
+    }
+    return text_of(machine, object, is_type(object, known.symbol));
+  }
+  if (is_type(object, known.scalar)) return scalar_of(object);
+  if (is_array(object)) return tensor_of(machine, object);
+  if (PyIndex_Check(object) != 0) return index_of(object);
+  if (Py_TYPE(object)->tp_as_number != nullptr && Py_TYPE(object)->tp_as_number->nb_float != nullptr) return real_of(object);
+  if (PyCallable_Check(object) != 0)
+    raise(PyExc_TypeError,
+          "a function of Python's is no value of Cairn's: declare it to compile(hosts=...), and call it by its name");
+  raise(PyExc_TypeError, "a %s is no value that Cairn has", Py_TYPE(object)->tp_name);
+}
+
+PyObject* from_cairn(Machine* machine, cairn_value value, bool alone) {
+  switch (cairn_value_kind(value)) {
+  case CAIRN_KIND_REAL: {
+    double number = 0;
+    if (cairn_get_real(value, &number) != CAIRN_OK) break; // of a tape that is gone
+    return checked(PyFloat_FromDouble(number));
+  }
+  case CAIRN_KIND_INTEGER: {
+    std::int64_t number = 0;
+    need(cairn_get_integer(value, &number));
+    return checked(PyLong_FromLongLong(number));
+  }
+  case CAIRN_KIND_UNSPECIFIED:
+    break;
+  case CAIRN_KIND_NULL:
+    return checked(PyList_New(0));
+  case CAIRN_KIND_BOOLEAN: {
+    int truth = 0;
+    need(cairn_get_boolean(value, &truth));
+    return retained(truth != 0 ? Py_True : Py_False);
+  }
+  case CAIRN_KIND_CHARACTER:
+    return character_from(value);
+  case CAIRN_KIND_STRING: {
+    const Value held(machine, value);
+    return text_from(value, nullptr);
+  }
+  case CAIRN_KIND_SYMBOL: {
+    const Value held(machine, value);
+    return text_from(value, known.symbol);
+  }
+  case CAIRN_KIND_TENSOR:
+    return array_of(machine, value, alone);
+  case CAIRN_KIND_PAIR:
+  case CAIRN_KIND_VECTOR: {
+    Value held(machine, value);
+    const Level level(" while reading a value of Cairn's");
+    return cairn_value_kind(value) == CAIRN_KIND_PAIR ? pairs_from(machine, held.release(), alone)
+                                                      : vector_from(machine, held.release(), alone);
+  }
+  default:
+    return procedure_of(machine, value, nullptr);
+  }
+  cairn_value_release(machine->vm, value);
+  return retained(Py_None);
+}
+
+Arguments::Arguments(Machine* machine, PyObject* const* objects, std::size_t count) : machine_(machine) {
+  if (count > kFew) {
+    many_.resize(count);
+    values_ = many_.data();
+  }
+  try {
+    for (; made_ < count; ++made_) values_[made_] = to_cairn(machine, objects[made_]);
+  } catch (const Raised&) {
+    release();
+    raise_within("argument %zd", static_cast<Py_ssize_t>(made_ + 1));
+  }
+}
+
+void Arguments::release() {
+  for (std::size_t i = 0; i < made_; ++i) cairn_value_release(machine_->vm, values_[i]);
+}
+
+Arguments::~Arguments() { release(); }
+
+} // namespace cairn::python

@@ -1,0 +1,34 @@
+// Values across the border. Lists are lists, vectors are tuples, dictionaries are dicts, tensors are arrays.
+#pragma once
+
+#include "machine.h"
+
+namespace cairn::python {
+
+// A value of the machine's, the caller's to release. Throws Raised.
+cairn_value to_cairn(Machine* machine, PyObject* object);
+
+// Takes the value over. `alone`: nothing else is meant to refer to it, so that tensors in it may be written by Python.
+PyObject* from_cairn(Machine* machine, cairn_value value, bool alone);
+
+// Arguments of a call, released at the end.
+class Arguments {
+public:
+  Arguments(Machine* machine, PyObject* const* objects, std::size_t count);
+  ~Arguments();
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+  const cairn_value* data() const { return values_; }
+  std::size_t size() const { return made_; }
+
+private:
+  static constexpr std::size_t kFew = 8;
+  void release();
+  Machine* machine_;
+  std::size_t made_ = 0;
+  cairn_value few_[kFew];
+  std::vector<cairn_value> many_;
+  cairn_value* values_ = few_;
+};
+
+} // namespace cairn::python
