@@ -2,6 +2,7 @@
 // but is one, which the forward rule is made of; the reverse rule is one kernel that computes the weights again.
 #include "ops/cpu/matrices/attention.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
 #include "ops/pointwise.h"
@@ -78,6 +79,57 @@ void attend_reverse(const VjpCall& call) {
     if (rules::wanted(call, i)) call.results[i] = rules::fit(call.runtime, parts[i], call.inputs[i]);
 }
 
+// --- regions: rows of queries, and all keys that they see
+
+void narrow_members(const RegionCall& call) {
+  const int leading = call.box.rank() - 2;
+  for (Region& region : call.needed) region.stretched(region.box.rank() - 2, call.box, leading);
+}
+void narrow_matrix(Region& region, const Range& rows) { region.within(region.box.rank() - 2, rows); }
+void narrow_matrix(Region& region, const Range& rows, const Range& columns) {
+  narrow_matrix(region, rows);
+  region.within(region.box.rank() - 1, columns);
+}
+Range seen_by(const cpu::Attention& attention, const Range& rows, std::int64_t keys) {
+  return {0, attention.causal ? std::min(rows.end, keys) : keys};
+}
+
+void narrow_attend(const RegionCall& call) {
+  narrow_members(call);
+  const int leading = call.box.rank() - 2;
+  const Range &rows = call.box[leading], &columns = call.box[leading + 1];
+  const Range keys = seen_by(read(call.call.attributes), rows, from_end(call.call.inputs[1].shape, 2));
+  narrow_matrix(call.needed[0], rows);
+  narrow_matrix(call.needed[1], keys);
+  narrow_matrix(call.needed[2], keys, columns);
+}
+
+// Cotangents of queries are sums over keys, those of keys and values over the queries that see them, with weights that all keys
+// have a part in.
+void narrow_attend_vjp(const RegionCall& call) {
+  narrow_members(call);
+  const int leading = call.box.rank() - 2;
+  const Range &rows = call.box[leading], &columns = call.box[leading + 1];
+  const cpu::Attention attention = read(call.call.attributes);
+  const std::int64_t queries = from_end(call.call.inputs[1].shape, 2), keys = from_end(call.call.inputs[2].shape, 2);
+  Region &cotangent = call.needed[0], &q = call.needed[1], &k = call.needed[2], &v = call.needed[3];
+  const Range seeing = call.result == 0 ? rows : Range{attention.causal ? rows.begin : 0, queries};
+  const Range seen = seen_by(attention, seeing, keys);
+  narrow_matrix(q, seeing);
+  narrow_matrix(k, seen);
+  if (call.result == 2) {
+    narrow_matrix(cotangent, seeing, columns);
+    v.unseen();
+  } else {
+    narrow_matrix(cotangent, seeing);
+    narrow_matrix(v, seen);
+  }
+  for (Region& region : call.needed) region.loosen(Fit::loose);
+}
+
+constexpr RegionRule kRegionsOfAttention = {"its row of queries, all keys and values that it sees", narrow_attend},
+                     kRegionsOfAttentionVjp = {"rows that see and are seen", narrow_attend_vjp};
+
 // --- forward, by the composition
 
 Term product(const Term& a, const Term& b) { return apply(OperatorId::matmul, {a, b}); }
@@ -144,12 +196,14 @@ Cost cost_of_attend_vjp(const Call& call, const ResultTypes& results) {
 namespace definitions {
 
 constinit const Definition attend = {.infer = infer_attend,
+                                     .regions = &kRegionsOfAttention,
                                      .kernel = attend_kernel,
                                      .vjp = attend_reverse,
                                      .jvp = attend_jvp,
                                      .keep = keep_input(0) | keep_input(1) | keep_input(2),
                                      .cost = cost_of_attend};
-constinit const Definition attend_vjp = {.infer = infer_attend_vjp, .kernel = attend_vjp_kernel, .cost = cost_of_attend_vjp};
+constinit const Definition attend_vjp = {
+    .infer = infer_attend_vjp, .regions = &kRegionsOfAttentionVjp, .kernel = attend_vjp_kernel, .cost = cost_of_attend_vjp};
 
 } // namespace definitions
 

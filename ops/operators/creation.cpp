@@ -2,6 +2,7 @@
 #include "ops/cpu/elements/random.h"
 #include "ops/cpu/loops/copy.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 
 #include <fmt/format.h>
@@ -34,6 +35,7 @@ void fill_kernel(const KernelCall& call) { cpu::fill_elements(call.outputs[0], c
 constexpr Definition creation_definition(Infer infer, Kernel kernel) {
   Definition d;
   d.infer = infer;
+  d.regions = &regions::no_operand;
   d.kernel = kernel;
   return d;
 }

@@ -3,6 +3,7 @@
 #include "ops/convert.h"
 #include "ops/cpu/loops/elementwise.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 #include "ops/pointwise.h"
 
@@ -59,6 +60,7 @@ Cost cost_of_softmax(const Call& call, const ResultTypes& results) {
 constexpr Definition softmax_definition(Kernel kernel, Vjp vjp, Jvp jvp, std::uint32_t keep) {
   Definition d;
   d.infer = infer_softmax;
+  d.regions = &regions::line;
   d.kernel = kernel;
   d.vjp = vjp;
   d.jvp = jvp;
