@@ -79,56 +79,41 @@ void attend_reverse(const VjpCall& call) {
     if (rules::wanted(call, i)) call.results[i] = rules::fit(call.runtime, parts[i], call.inputs[i]);
 }
 
-// --- regions: rows of queries, and all keys that they see
+// --- regions. Rows that do not see a key have it with a weight of 0, which is no number times one that is infinite: so all keys
+// are needed by each row.
 
 void narrow_members(const RegionCall& call) {
   const int leading = call.box.rank() - 2;
   for (Region& region : call.needed) region.stretched(region.box.rank() - 2, call.box, leading);
 }
-void narrow_matrix(Region& region, const Range& rows) { region.within(region.box.rank() - 2, rows); }
-void narrow_matrix(Region& region, const Range& rows, const Range& columns) {
-  narrow_matrix(region, rows);
-  region.within(region.box.rank() - 1, columns);
-}
-Range seen_by(const cpu::Attention& attention, const Range& rows, std::int64_t keys) {
-  return {0, attention.causal ? std::min(rows.end, keys) : keys};
+void narrow_rows(Region& region, const RegionCall& call) { region.within(region.box.rank() - 2, call.box[call.box.rank() - 2]); }
+void narrow_columns(Region& region, const RegionCall& call) {
+  region.within(region.box.rank() - 1, call.box[call.box.rank() - 1]);
 }
 
 void narrow_attend(const RegionCall& call) {
   narrow_members(call);
-  const int leading = call.box.rank() - 2;
-  const Range &rows = call.box[leading], &columns = call.box[leading + 1];
-  const Range keys = seen_by(read(call.call.attributes), rows, from_end(call.call.inputs[1].shape, 2));
-  narrow_matrix(call.needed[0], rows);
-  narrow_matrix(call.needed[1], keys);
-  narrow_matrix(call.needed[2], keys, columns);
+  narrow_rows(call.needed[0], call);
+  narrow_columns(call.needed[2], call);
+  // Rows that see one key or none do not ask which it is.
+  if (read(call.call.attributes).causal || from_end(call.call.inputs[1].shape, 2) < 2)
+    for (Region& region : call.needed) region.loosen(Fit::loose);
 }
 
-// Cotangents of queries are sums over keys, those of keys and values over the queries that see them, with weights that all keys
-// have a part in.
+// (cotangent, q, k, v). The cotangents of keys and values are sums over all queries.
 void narrow_attend_vjp(const RegionCall& call) {
   narrow_members(call);
-  const int leading = call.box.rank() - 2;
-  const Range &rows = call.box[leading], &columns = call.box[leading + 1];
-  const cpu::Attention attention = read(call.call.attributes);
-  const std::int64_t queries = from_end(call.call.inputs[1].shape, 2), keys = from_end(call.call.inputs[2].shape, 2);
-  Region &cotangent = call.needed[0], &q = call.needed[1], &k = call.needed[2], &v = call.needed[3];
-  const Range seeing = call.result == 0 ? rows : Range{attention.causal ? rows.begin : 0, queries};
-  const Range seen = seen_by(attention, seeing, keys);
-  narrow_matrix(q, seeing);
-  narrow_matrix(k, seen);
+  if (call.result == 0)
+    for (Region& region : call.needed.first(2)) narrow_rows(region, call);
   if (call.result == 2) {
-    narrow_matrix(cotangent, seeing, columns);
-    v.unseen();
-  } else {
-    narrow_matrix(cotangent, seeing);
-    narrow_matrix(v, seen);
+    narrow_columns(call.needed[0], call);
+    call.needed[3].unseen();
   }
   for (Region& region : call.needed) region.loosen(Fit::loose);
 }
 
-constexpr RegionRule kRegionsOfAttention = {"its row of queries, all keys and values that it sees", narrow_attend},
-                     kRegionsOfAttentionVjp = {"rows that see and are seen", narrow_attend_vjp};
+constexpr RegionRule kRegionsOfAttention = {"its row of queries, all keys, all values of its column", narrow_attend},
+                     kRegionsOfAttentionVjp = {"rows of queries and cotangents, all keys and values", narrow_attend_vjp};
 
 // --- forward, by the composition
 

@@ -151,6 +151,7 @@ void narrow_embedding(const RegionCall& call) {
 void narrow_rows_made(const Box& box, Region& rows) {
   const int leading = rows.box.rank() - (box.rank() - 1);
   for (int i = 1; i < box.rank(); ++i) rows.within(leading + i - 1, box[i]);
+  rows.loosen(Fit::loose);
 }
 void narrow_embedding_vjp(const RegionCall& call) { narrow_rows_made(call.box, call.needed[0]); }
 void narrow_add_rows(const RegionCall& call) {
@@ -167,7 +168,10 @@ void narrow_gather(const RegionCall& call) {
 // Along other axes there may be fewer indices than elements.
 void narrow_scatter_add(const RegionCall& call) {
   regions::narrow_but(call.needed[0], call.box, 0);
-  for (Region& region : call.needed.subspan(1)) regions::narrow_but(region, call.box, 1u << axis_of(call.call));
+  for (Region& region : call.needed.subspan(1)) {
+    regions::narrow_but(region, call.box, 1u << axis_of(call.call));
+    region.loosen(Fit::loose);
+  }
 }
 
 void narrow_one_hot(const RegionCall& call) { regions::narrow_but(call.needed[0], call.box, 0); }

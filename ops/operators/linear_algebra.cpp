@@ -53,8 +53,8 @@ void narrow_solve(const RegionCall& call) {
   const int columns = call.box.rank() - 1;
   for (Region& region : call.needed)
     for (int i = 0; i + 1 < columns; ++i) region.within(i, call.box[i]);
-  call.needed[0].loosen(Fit::loose); // of triangles one half is zero, or nobody's
   call.needed[1].within(columns, call.box[columns]);
+  for (Region& region : call.needed) region.loosen(Fit::loose); // of triangles only some
 }
 constexpr RegionRule kRegionsOfSolve = {"whole matrices of a stack, of right sides the same columns", narrow_solve};
 

@@ -144,7 +144,8 @@ template <bool adaptive> void narrow_pool(const RegionCall& call) {
   for (Region& region : call.needed)
     for (int i = 0; i < call.box.rank(); ++i)
       region.padded(i, i < 2 ? Reading{call.box[i]} : read_by_pool<adaptive>(call.box[i], call, i, in[i], out[i]));
-  if (call.needed.size() > 1) call.needed[0].loosen(Fit::loose); // elements at which another is the largest
+  if (call.needed.size() > 1) // elements at which another is the largest, which of one element need not be asked
+    for (Region& region : call.needed) region.loosen(Fit::loose);
 }
 
 // Of the cotangent the windows that read this part; of the input, where that decides, all of these windows.

@@ -45,6 +45,7 @@ void narrow_reduction(const RegionCall& call) {
 
 void narrow_reduction_mask(const RegionCall& call) {
   narrow_but(call.needed[0], call.box, mask_of(call, call.call.inputs[0].shape));
+  call.needed[0].loosen(Fit::loose);
 }
 
 // Operands of the reduced shape are looked at where the part was reduced to.
@@ -53,6 +54,7 @@ template <bool at_place> void narrow_reduction_vjp(const RegionCall& call) {
   const Mask mask = mask_of(call, x);
   const bool kept = rules::keeps_axes(call.call.attributes);
   const bool value = call.call.op.signature.letters().starts_with("TTT");
+  const bool product = call.call.op.signature.letters().starts_with("TV");
   for (std::size_t n = 0; n < call.needed.size(); ++n) {
     Region& region = call.needed[n];
     if (n == 0 || (value && n == 2)) {
@@ -64,13 +66,17 @@ template <bool at_place> void narrow_reduction_vjp(const RegionCall& call) {
       }
     } else {
       narrow_but(region, call.box, at_place ? 0 : mask);
+      if (product) region.loosen(Fit::loose); // of the others
     }
   }
 }
 
-template <std::size_t attribute> void narrow_line(const RegionCall& call) {
+template <std::size_t attribute, Fit fit> void narrow_line(const RegionCall& call) {
   const int axis = axis_in(shown_name(call.call.op), rules::integer_or(call.call.attributes, attribute, -1), call.box.rank());
-  for (Region& region : call.needed) narrow_but(region, call.box, 1u << axis);
+  for (Region& region : call.needed) {
+    narrow_but(region, call.box, 1u << axis);
+    region.loosen(region.box[axis].size() < 2 ? Fit::loose : fit); // one element has no order, and a softmax of 1
+  }
 }
 
 void narrow_matrices(const RegionCall& call) {
@@ -78,6 +84,7 @@ void narrow_matrices(const RegionCall& call) {
     // Operands with a number for each matrix have no more axes than the stack has.
     const int stack = call.call.inputs.back().rank() - 2;
     for (int i = 0; i < stack; ++i) region.within(i, call.box[i]);
+    region.loosen(Fit::loose);
   }
 }
 
@@ -86,14 +93,15 @@ void narrow_matrices(const RegionCall& call) {
 constinit const RegionRule pointwise = {"its place", narrow_pointwise};
 constinit const RegionRule pointwise_vjp = {"its place", narrow_pointwise_vjp};
 constinit const RegionRule by_place = {"its place, drawn by where that is in the whole", narrow_pointwise};
-constinit const RegionRule no_operand = {"none", narrow_nothing};
+constinit const RegionRule no_operand = {"there are no operands", narrow_nothing};
 constinit const RegionRule everything = {"all", narrow_nothing};
 constinit const RegionRule reduction = {"all along the axes reduced", narrow_reduction};
 constinit const RegionRule reduction_mask = {"all along the axes reduced", narrow_reduction_mask};
 constinit const RegionRule reduction_vjp_at_place = {"its place", narrow_reduction_vjp<true>};
 constinit const RegionRule reduction_vjp = {"all along the axes reduced", narrow_reduction_vjp<false>};
-constinit const RegionRule line = {"all along the axis", narrow_line<0>};
-constinit const RegionRule line_by_second = {"all along the axis", narrow_line<1>};
+constinit const RegionRule line = {"all along the axis", narrow_line<0, Fit::every>};
+constinit const RegionRule order = {"all along the axis", narrow_line<0, Fit::loose>};
+constinit const RegionRule order_by_second = {"all along the axis", narrow_line<1, Fit::loose>};
 constinit const RegionRule matrices = {"whole matrices of a stack", narrow_matrices};
 
 } // namespace cairn::ops::regions

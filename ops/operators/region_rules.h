@@ -31,7 +31,9 @@ extern const RegionRule reduction_vjp;
 // All operands have the shape of the result, and are looked at along all of an axis: operand 0 or 1 of those that are no tensors,
 // the last axis where it is absent.
 extern const RegionRule line;
-extern const RegionRule line_by_second;
+// The same where which of them matter depends on the numbers.
+extern const RegionRule order;
+extern const RegionRule order_by_second;
 // Each matrix of a stack is made of whole matrices of the operands, or numbers of them.
 extern const RegionRule matrices;
 

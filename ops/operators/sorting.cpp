@@ -147,24 +147,25 @@ constinit const Definition cumulative_sum = {
 constinit const Definition cumulative_sum_vjp = {
     .infer = infer_cumulative, .regions = &kFromEach, .kernel = cumulative_kernel<true>};
 constinit const Definition sort = {.infer = infer_sort<false>,
-                                   .regions = &regions::line,
+                                   .regions = &regions::order,
                                    .kernel = sort_kernel<false>,
                                    .vjp = sort_vjp_rule,
                                    .jvp = sort_jvp,
                                    .keep = keep_input(0),
                                    .cost = cost_of_sort};
-constinit const Definition sort_vjp = {.infer = infer_put_back, .regions = &regions::line, .kernel = sort_vjp_kernel};
+constinit const Definition sort_vjp = {.infer = infer_put_back, .regions = &regions::order, .kernel = sort_vjp_kernel};
 constinit const Definition argsort = {
-    .infer = infer_sort<true>, .regions = &regions::line, .kernel = sort_kernel<true>, .cost = cost_of_sort};
+    .infer = infer_sort<true>, .regions = &regions::order, .kernel = sort_kernel<true>, .cost = cost_of_sort};
 constinit const Definition top_k = {.infer = infer_top_k,
-                                    .regions = &regions::line_by_second,
+                                    .regions = &regions::order_by_second,
                                     .kernel = top_k_kernel,
                                     .vjp = top_k_vjp_rule,
                                     .jvp = top_k_jvp,
                                     .keep = keep_input(0),
                                     .cost = cost_of_sort};
-constinit const Definition top_k_vjp = {.infer = infer_put_back, .regions = &regions::line_by_second, .kernel = top_k_vjp_kernel};
-constinit const Definition top_k_places = {.infer = infer_places, .regions = &regions::line_by_second, .kernel = places_kernel};
+constinit const Definition top_k_vjp = {
+    .infer = infer_put_back, .regions = &regions::order_by_second, .kernel = top_k_vjp_kernel};
+constinit const Definition top_k_places = {.infer = infer_places, .regions = &regions::order_by_second, .kernel = places_kernel};
 
 } // namespace definitions
 

@@ -193,6 +193,7 @@ void narrow_place(const RegionCall& call) {
   const Attributes& attributes = call.call.attributes;
   regions::narrow_unreduced(call.needed[0], call.box, mask_of_line(attributes, call.call.inputs[0].shape, "argmax"),
                             keeps_axes(attributes));
+  call.needed[0].loosen(Fit::loose);
 }
 constexpr RegionRule kRegionsOfPlace = {"all along the axis", narrow_place};
 
@@ -240,7 +241,10 @@ void narrow_fused(const RegionCall& call) {
   Box box = call.box;
   const int last = box.rank() - 1;
   box[last] = {0, call.call.inputs[0].shape[last]};
-  for (Region& region : call.needed) region.stretched(region.box.rank(), box, box.rank());
+  for (Region& region : call.needed) {
+    region.stretched(region.box.rank(), box, box.rank());
+    if (box[last].size() < 2) region.loosen(Fit::loose); // that of one score is 1
+  }
 }
 constexpr RegionRule kRegionsOfFused = {"all along the last axis", narrow_fused};
 
