@@ -85,11 +85,11 @@ void cross_entropy_jvp(const JvpCall& call) {
 }
 
 // Of the reverse rule: whole rows, and their classes.
-void narrow_rows(const RegionCall& call) {
+void narrow_loss_rows(const RegionCall& call) {
   call.needed[1].within(0, call.box[0]);
   call.needed[2].within(0, call.box[0]);
 }
-constexpr RegionRule kRegionsOfRows = {"whole rows", narrow_rows};
+constexpr RegionRule kRegionsOfRows = {"whole rows", narrow_loss_rows};
 
 // Exponentials count as some twenty operations.
 Cost cost_of_loss(const Call& call, const ResultTypes&) {

@@ -48,16 +48,14 @@ void narrow_reduction_mask(const RegionCall& call) {
   call.needed[0].loosen(Fit::loose);
 }
 
-// Operands of the reduced shape are looked at where the part was reduced to.
+// The cotangent has the reduced shape, and so has the value that is the third operand of rules at its place.
 template <bool at_place> void narrow_reduction_vjp(const RegionCall& call) {
   const Shape& x = call.call.inputs[1].shape;
   const Mask mask = mask_of(call, x);
   const bool kept = rules::keeps_axes(call.call.attributes);
-  const bool value = call.call.op.signature.letters().starts_with("TTT");
-  const bool product = call.call.op.signature.letters().starts_with("TV");
   for (std::size_t n = 0; n < call.needed.size(); ++n) {
     Region& region = call.needed[n];
-    if (n == 0 || (value && n == 2)) {
+    if (n == 0 || (at_place && n == 2)) {
       int axis = 0;
       for (int i = 0; i < x.rank(); ++i) {
         const bool gone = (mask >> i & 1) != 0;
@@ -66,7 +64,7 @@ template <bool at_place> void narrow_reduction_vjp(const RegionCall& call) {
       }
     } else {
       narrow_but(region, call.box, at_place ? 0 : mask);
-      if (product) region.loosen(Fit::loose); // of the others
+      if (!at_place) region.loosen(Fit::loose); // in products, of the others
     }
   }
 }

@@ -5,7 +5,7 @@
 #include "test/ops/testing.h"
 
 #include <algorithm>
-#include <map>
+#include <optional>
 #include <set>
 
 using namespace samples;
@@ -244,11 +244,11 @@ void check_some(Change& change, Maker& maker, const Operand& o, std::size_t n, c
 struct Judge {
   World& world;
   Maker& maker;
-  std::set<std::string>* loose;
+  std::set<std::string>* loose; // names of those with regions that promise no more; null: closeness is not tried
 
   void sound(const Case& c, unsigned result, const Box& box, const std::vector<Region>& regions) {
     const std::vector<double> expected = part(world, c, c.operands, result, box, c.attributes.key);
-    for (std::size_t way = 0; way < kWays; ++way) {
+    for (std::size_t way = 0; way < (loose != nullptr ? kWays : 2); ++way) {
       std::vector<Operand> other = c.operands;
       for (std::size_t n = 0; n < other.size(); ++n)
         each_element(other[n].description.shape, [&](std::size_t at, const auto& place) {
@@ -277,7 +277,7 @@ struct Judge {
     for (unsigned result = 0; result < c.results.count; ++result) {
       const Shape& shape = c.results.types[result].shape;
       if (shape.elements() == 0) continue;
-      for (int round = 0; round < 3; ++round) {
+      for (int round = 0; round < (loose != nullptr ? 3 : 1); ++round) {
         const Box box = random_box(maker, shape);
         const std::vector<Region> regions = regions_of(world, c, result, box);
         CAPTURE(result);
@@ -292,7 +292,7 @@ struct Judge {
           }
         }
         sound(c, result, box, regions);
-        if (shape.elements() < 5000) tight(c, result, box, regions);
+        if (loose != nullptr) tight(c, result, box, regions);
       }
     }
   }
@@ -316,11 +316,30 @@ TEST_CASE("a part of a result is made of the regions declared, and of all that a
     World world;
     Maker maker(static_cast<std::uint32_t>(id) + 5);
     Judge judge{world, maker, &loose};
-    for (int round = 0; round < 12; ++round) {
+    for (int round = 0; round < 40; ++round) {
       CAPTURE(round);
       Case c{};
       if (make(world, maker, id, c)) judge.judge(c);
     }
   }
-  for (const std::string& name : loose) MESSAGE(name);
+  std::string names;
+  for (const std::string& name : loose)
+    if (!name.starts_with('%')) names += name + " ";
+  // All others of programs' operators are exact. Of these, numbers or indices decide which elements of a line matter; the gap of
+  // a window may meet the operand's border, and weights padding alone; triangles, and the only element of a line, have parts that
+  // do not matter; and a run of elements is no box.
+  CHECK(names == "argmax argmin argsort attend average-pool cholesky convolve convolve-add-tied determinant embedding "
+                 "fused-scale-mask-softmax gather log-softmax lower-triangle max-pool scatter-add softmax solve sort top-k "
+                 "transpose-convolve triangular-solve upper-triangle view ");
+}
+
+TEST_CASE("no element outside of a region changes a part of large results either") {
+  for (const OperatorId id : sampled_ids()) {
+    CAPTURE(operator_of(id).name);
+    World world;
+    Maker maker(static_cast<std::uint32_t>(id) + 5, Extent::large);
+    Judge judge{world, maker, nullptr};
+    Case c{};
+    if (make(world, maker, id, c)) judge.judge(c);
+  }
 }
