@@ -89,7 +89,7 @@ void narrow_stack(const RegionCall& call) {
     for (int i = 0; i + 1 < call.box.rank(); ++i) call.needed[n].within(i, call.box[i < axis ? i : i + 1]);
   }
 }
-constexpr RegionRule kRegionsOfStack = {"of those that are there, its place", narrow_stack};
+constexpr RegionRule kRegionsOfStack = {"its place in one of them", narrow_stack};
 
 // --- crop and chunk: views
 
@@ -160,7 +160,7 @@ template <Cut (*cut_of)(const Call&)> void narrow_cut(const RegionCall& call) {
   const Cut cut = cut_of(call.call);
   for (int i = 0; i < call.box.rank(); ++i) call.needed[0].within(i, read_by_steps(call.box[i], cut.starts[i], 1));
 }
-template <Cut (*cut_of)(const Call&)> constexpr RegionRule kRegionsOfCut = {"moved", narrow_cut<cut_of>};
+template <Cut (*cut_of)(const Call&)> constexpr RegionRule kRegionsOfCut = {"its place, moved", narrow_cut<cut_of>};
 
 // --- what is added to such elements
 
@@ -225,7 +225,7 @@ void narrow_slice(const RegionCall& call) {
   regions::narrow_but(call.needed[0], call.box, 1u << axis);
   call.needed[0].within(axis, read_by_steps(call.box[axis], a[1].integer(), rules::integer_or(a, 3, 1)));
 }
-constexpr RegionRule kRegionsOfSlice = {"moved, in steps", narrow_slice};
+constexpr RegionRule kRegionsOfSlice = {"its place, moved, in steps", narrow_slice};
 
 // Zeros between, before and behind the elements, which are seen as [what is before the axis, axis, what is behind].
 void slice_vjp(const VjpCall& call) {
@@ -285,7 +285,7 @@ void tile_from(const View& out, const View& in, const Attributes& attributes, in
 void narrow_tile(const RegionCall& call) {
   for (int i = 0; i < call.box.rank(); ++i) call.needed[0].within(i, read_around(call.box[i], 0, call.call.inputs[0].shape[i]));
 }
-constexpr RegionRule kRegionsOfTile = {"moved, around the end", narrow_tile};
+constexpr RegionRule kRegionsOfTile = {"its place, moved, around the end", narrow_tile};
 
 void tile_kernel(const KernelCall& call) { tile_from(call.outputs[0], call.inputs[0], call.attributes, 0); }
 
@@ -384,7 +384,7 @@ void narrow_roll(const RegionCall& call) {
   }
   regions::narrow_but(call.needed[0], call.box, mask);
 }
-constexpr RegionRule kRegionsOfRoll = {"moved, around the end", narrow_roll};
+constexpr RegionRule kRegionsOfRoll = {"its place, moved, around the end", narrow_roll};
 
 void roll_kernel(const KernelCall& call) { roll_from(call.outputs[0], call.inputs[0], call.attributes, 0); }
 

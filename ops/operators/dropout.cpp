@@ -86,10 +86,13 @@ Cost cost_of_dropout(const Call& call, const ResultTypes& results) {
 
 namespace definitions {
 
-constinit const Definition dropout = {
-    .infer = infer_dropout, .regions = &regions::by_place, .kernel = dropout_kernel, .vjp = dropout_vjp, .cost = cost_of_dropout};
+constinit const Definition dropout = {.infer = infer_dropout,
+                                      .regions = &regions::pointwise_drawn,
+                                      .kernel = dropout_kernel,
+                                      .vjp = dropout_vjp,
+                                      .cost = cost_of_dropout};
 constinit const Definition dropout_planewise = {
-    .infer = infer_planewise, .regions = &regions::by_place, .kernel = planewise_kernel, .vjp = dropout_vjp};
+    .infer = infer_planewise, .regions = &regions::pointwise_drawn, .kernel = planewise_kernel, .vjp = dropout_vjp};
 
 } // namespace definitions
 

@@ -69,7 +69,7 @@ void narrow_concat(const RegionCall& call) {
     at += call.call.inputs[n].shape[axis];
   }
 }
-constexpr RegionRule kRegionsOfConcat = {"of those that are there, moved", narrow_concat};
+constexpr RegionRule kRegionsOfConcat = {"its place in one of them, moved", narrow_concat};
 
 void concat_vjp(const VjpCall& call) {
   const int axis = axis_of_concat(call.inputs, call.attributes);
@@ -139,7 +139,7 @@ void narrow_pad(const RegionCall& call) {
   for (int i = 0; i < call.box.rank(); ++i)
     call.needed[0].padded(i, read_by_steps(call.box[i], -call.call.attributes[0].list()[static_cast<std::size_t>(i)], 1));
 }
-constexpr RegionRule kRegionsOfPad = {"moved", narrow_pad};
+constexpr RegionRule kRegionsOfPad = {"its place, moved", narrow_pad};
 
 void pad_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;

@@ -240,7 +240,7 @@ void narrow_narrow(const RegionCall& call) {
   regions::narrow_but(call.needed[0], call.box, 1u << axis);
   call.needed[0].within(axis, read_by_steps(call.box[axis], call.call.attributes[1].integer(), 1));
 }
-constexpr RegionRule kRegionsOfNarrow = {"moved", narrow_narrow};
+constexpr RegionRule kRegionsOfNarrow = {"its place, moved", narrow_narrow};
 
 void narrow_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;

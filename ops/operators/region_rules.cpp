@@ -90,8 +90,9 @@ void narrow_matrices(const RegionCall& call) {
 
 constinit const RegionRule pointwise = {"its place", narrow_pointwise};
 constinit const RegionRule pointwise_vjp = {"its place", narrow_pointwise_vjp};
-constinit const RegionRule by_place = {"its place, drawn by where that is in the whole", narrow_pointwise};
+constinit const RegionRule pointwise_drawn = {"its place, drawn by where that is in the whole", narrow_pointwise};
 constinit const RegionRule no_operand = {"there are no operands", narrow_nothing};
+constinit const RegionRule drawn = {"no operands, drawn by where its place is in the whole", narrow_nothing};
 constinit const RegionRule everything = {"all", narrow_nothing};
 constinit const RegionRule reduction = {"all along the axes reduced", narrow_reduction};
 constinit const RegionRule reduction_mask = {"all along the axes reduced", narrow_reduction_mask};

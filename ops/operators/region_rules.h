@@ -13,13 +13,15 @@ namespace cairn::ops::regions {
 extern const RegionRule pointwise;
 // Such a kernel of a reverse rule, which does not look at all of its operands.
 extern const RegionRule pointwise_vjp;
-// All operands at the same place, by a key and the place in the whole tensor.
-extern const RegionRule by_place;
+// The operand at the same place, and random numbers as `drawn`.
+extern const RegionRule pointwise_drawn;
 
 // --- along whole axes
 
 // New tensors, which have no operands.
 extern const RegionRule no_operand;
+// The same of random numbers, by a key and their place in the whole tensor.
+extern const RegionRule drawn;
 // All of all operands.
 extern const RegionRule everything;
 // Reductions with the operands "lb", of tensors of one shape; and their masks, which have the operand's shape.
@@ -28,10 +30,10 @@ extern const RegionRule reduction_mask;
 // Reverse rules (cotangent, x[, y]) of reductions: x at its own place, or along all of what was reduced.
 extern const RegionRule reduction_vjp_at_place;
 extern const RegionRule reduction_vjp;
-// All operands have the shape of the result, and are looked at along all of an axis: operand 0 or 1 of those that are no tensors,
-// the last axis where it is absent.
+// All operands have the shape of the result, but for the axis along which all of them is looked at: operand 0 of those that are
+// no tensors, the last axis where it is absent.
 extern const RegionRule line;
-// The same where which of them matter depends on the numbers.
+// The same where the numbers decide which of them matter, by operand 0 or 1.
 extern const RegionRule order;
 extern const RegionRule order_by_second;
 // Each matrix of a stack is made of whole matrices of the operands, or numbers of them.
