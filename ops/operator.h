@@ -191,11 +191,8 @@ struct IndexBound {
 };
 using IndexBoundOf = IndexBound (*)(const Call& call);
 
-// How an element of the output depends on the inputs: for tiling.
-enum class Slices : std::uint8_t {
-  pointwise, // on the elements at its own (broadcast) position
-  other      // not said
-};
+// Which part of each input a part of a result is made of (regions.h).
+struct RegionRule;
 
 // Where the reverse rule makes cotangents of operands: beside that of the first result, or in its memory.
 enum class VjpMemory : std::uint8_t {
@@ -215,7 +212,8 @@ constexpr std::uint32_t keep_input(unsigned i) { return 1u << i; }
 // What the file of its family says of an operator.
 struct Definition {
   Infer infer = nullptr;
-  Kernel kernel = nullptr; // null: a view that never copies, or one the runtime performs itself (to_device)
+  const RegionRule* regions = nullptr; // null: not known
+  Kernel kernel = nullptr;             // null: a view that never copies, or one the runtime performs itself (to_device)
   ViewOf view = nullptr;
   Vjp vjp = nullptr;               // null: no derivative passes through
   Jvp jvp = nullptr;               // null, where vjp is not: linear in each of its operands
@@ -224,8 +222,8 @@ struct Definition {
                                    // has it, and type and layout are the result's
   bool each_over_its_own = false;  // and that of input i the memory of result i, for each result, in place of any input's
   VjpMemory vjp_memory = VjpMemory::own;
-  Slices slices = Slices::other;
   IndexBoundOf indices = nullptr; // null: no operand holds indices
+  bool in_shared_layout = false;  // the result lies as all operands do, where these have its shape and lie alike
   CostOf cost = nullptr;          // null: a flop an element of the result, the bytes of all operands
 };
 

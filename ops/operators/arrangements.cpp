@@ -3,6 +3,7 @@
 #include "ops/cpu/loops/copy.h"
 #include "ops/cpu/loops/groups.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 #include "ops/pointwise.h"
 
@@ -80,6 +81,16 @@ void stack_jvp(const JvpCall& call) {
   call.results[0] = Term(call.algebra, call.algebra.apply(OperatorId::stack, handles, call.attributes));
 }
 
+void narrow_stack(const RegionCall& call) {
+  const int axis = axis_in("stack", call.call.attributes[0].integer(), call.box.rank());
+  for (std::size_t n = 0; n < call.needed.size(); ++n) {
+    const auto member = static_cast<std::int64_t>(n);
+    if (member < call.box[axis].begin || member >= call.box[axis].end) call.needed[n].unseen();
+    for (int i = 0; i + 1 < call.box.rank(); ++i) call.needed[n].within(i, call.box[i < axis ? i : i + 1]);
+  }
+}
+constexpr RegionRule kRegionsOfStack = {"its place in one of them", narrow_stack};
+
 // --- crop and chunk: views
 
 struct Cut {
@@ -145,6 +156,12 @@ template <Cut (*cut_of)(const Call&)> void cut_vjp(const VjpCall& call) {
                          rules::attributes({Attribute::of_list(cut.starts.sizes()), Attribute::of_list(behind.sizes())}));
 }
 
+template <Cut (*cut_of)(const Call&)> void narrow_cut(const RegionCall& call) {
+  const Cut cut = cut_of(call.call);
+  for (int i = 0; i < call.box.rank(); ++i) call.needed[0].within(i, read_by_steps(call.box[i], cut.starts[i], 1));
+}
+template <Cut (*cut_of)(const Call&)> constexpr RegionRule kRegionsOfCut = {"its place, moved", narrow_cut<cut_of>};
+
 // --- what is added to such elements
 
 void add_within_kernel(const KernelCall& call) {
@@ -166,6 +183,15 @@ Cost cost_within(const Call& call, const ResultTypes&) {
   const auto elements = static_cast<double>(call.inputs[1].elements());
   return {elements, 3 * elements * static_cast<double>(bytes_of(call.inputs[1].dtype))};
 }
+
+void narrow_within(const RegionCall& call) {
+  Region& part = call.needed[1];
+  regions::narrow_but(call.needed[0], call.box, 0);
+  for (int i = 0; i < call.box.rank(); ++i)
+    part.within(i, steps_within(call.box[i], item(call.call.attributes, 0, i), item(call.call.attributes, 1, i),
+                                call.call.inputs[1].shape[i]));
+}
+constexpr RegionRule kRegionsWithin = {"its place, and moved", narrow_within};
 
 // --- slice: a view
 
@@ -192,6 +218,14 @@ Tensor view_slice(const Call& call, const ResultType& result) {
   if (v.shape[axis] > 1) stride *= rules::integer_or(call.attributes, 3, 1);
   return v;
 }
+
+void narrow_slice(const RegionCall& call) {
+  const Attributes& a = call.call.attributes;
+  const int axis = axis_in("slice", a[0].integer(), call.box.rank());
+  regions::narrow_but(call.needed[0], call.box, 1u << axis);
+  call.needed[0].within(axis, read_by_steps(call.box[axis], a[1].integer(), rules::integer_or(a, 3, 1)));
+}
+constexpr RegionRule kRegionsOfSlice = {"its place, moved, in steps", narrow_slice};
 
 // Zeros between, before and behind the elements, which are seen as [what is before the axis, axis, what is behind].
 void slice_vjp(const VjpCall& call) {
@@ -248,6 +282,11 @@ void tile_from(const View& out, const View& in, const Attributes& attributes, in
     tile_from(cpu::narrowed(out, axis, i * in.shape[axis], in.shape[axis]), in, attributes, axis + 1);
 }
 
+void narrow_tile(const RegionCall& call) {
+  for (int i = 0; i < call.box.rank(); ++i) call.needed[0].within(i, read_around(call.box[i], 0, call.call.inputs[0].shape[i]));
+}
+constexpr RegionRule kRegionsOfTile = {"its place, moved, around the end", narrow_tile};
+
 void tile_kernel(const KernelCall& call) { tile_from(call.outputs[0], call.inputs[0], call.attributes, 0); }
 
 // Axis by axis, seen as [what is before, times, what was there and is behind]: no more axes than three are needed.
@@ -294,6 +333,16 @@ void flip_kernel(const KernelCall& call) {
   cpu::copy_elements(call.outputs[0], from);
 }
 
+void narrow_flip(const RegionCall& call) {
+  const rules::Mask mask = rules::axes_of("flip", call.call.attributes, call.box.rank());
+  for (int i = 0; i < call.box.rank(); ++i) {
+    const std::int64_t size = call.call.inputs[0].shape[i];
+    const Range& range = call.box[i];
+    call.needed[0].within(i, (mask >> i & 1) != 0 ? Range{size - range.end, size - range.begin} : range);
+  }
+}
+constexpr RegionRule kRegionsOfFlip = {"the opposite place", narrow_flip};
+
 void flip_vjp(const VjpCall& call) {
   if (rules::wanted(call, 0)) call.results[0] = call.runtime.apply(OperatorId::flip, {call.cotangents[0]}, call.attributes);
 }
@@ -324,6 +373,18 @@ void roll_from(const View& out, const View& in, const Attributes& attributes, st
   roll_from(cpu::narrowed(out, axis, shift, size - shift), cpu::narrowed(in, axis, 0, size - shift), attributes, n + 1);
   roll_from(cpu::narrowed(out, axis, 0, shift), cpu::narrowed(in, axis, size - shift, shift), attributes, n + 1);
 }
+
+void narrow_roll(const RegionCall& call) {
+  const auto &shifts = call.call.attributes[0].list(), &axes = call.call.attributes[1].list();
+  rules::Mask mask = 0;
+  for (std::size_t n = 0; n < axes.size(); ++n) {
+    const int axis = axis_in("roll", axes[n], call.box.rank());
+    mask |= 1u << axis;
+    call.needed[0].within(axis, read_around(call.box[axis], shifts[n], call.call.inputs[0].shape[axis]));
+  }
+  regions::narrow_but(call.needed[0], call.box, mask);
+}
+constexpr RegionRule kRegionsOfRoll = {"its place, moved, around the end", narrow_roll};
 
 void roll_kernel(const KernelCall& call) { roll_from(call.outputs[0], call.inputs[0], call.attributes, 0); }
 
@@ -363,6 +424,12 @@ template <bool lower> void triangle_kernel(const KernelCall& call) {
   }
 }
 
+void narrow_triangle(const RegionCall& call) {
+  regions::narrow_but(call.needed[0], call.box, 0);
+  call.needed[0].loosen(Fit::loose);
+}
+constexpr RegionRule kRegionsOfTriangle = {"its place, by where that is in the whole", narrow_triangle};
+
 void triangle_vjp(const VjpCall& call) {
   if (rules::wanted(call, 0)) call.results[0] = call.runtime.apply(call.op.id, {call.cotangents[0]}, call.attributes);
 }
@@ -371,27 +438,42 @@ void triangle_vjp(const VjpCall& call) {
 
 namespace definitions {
 
-constinit const Definition stack = {
-    .infer = infer_stack, .kernel = stack_kernel, .vjp = stack_vjp, .jvp = stack_jvp, .vjp_memory = VjpMemory::parts};
+constinit const Definition stack = {.infer = infer_stack,
+                                    .regions = &kRegionsOfStack,
+                                    .kernel = stack_kernel,
+                                    .vjp = stack_vjp,
+                                    .jvp = stack_jvp,
+                                    .vjp_memory = VjpMemory::parts};
 constinit const Definition chunk = {.infer = infer_cut<cut_of_chunk>,
+                                    .regions = &kRegionsOfCut<cut_of_chunk>,
                                     .view = view_cut<cut_of_chunk>,
                                     .vjp = cut_vjp<cut_of_chunk>,
                                     .vjp_memory = VjpMemory::onto,
                                     .cost = rules::cost_of_view};
 constinit const Definition crop = {.infer = infer_cut<cut_of_crop>,
+                                   .regions = &kRegionsOfCut<cut_of_crop>,
                                    .view = view_cut<cut_of_crop>,
                                    .vjp = cut_vjp<cut_of_crop>,
                                    .vjp_memory = VjpMemory::onto,
                                    .cost = rules::cost_of_view};
-constinit const Definition add_within = {
-    .infer = rules::infer_same, .kernel = add_within_kernel, .may_overwrite = keep_input(0), .cost = cost_within};
-constinit const Definition slice = {
-    .infer = infer_slice, .view = view_slice, .vjp = slice_vjp, .vjp_memory = VjpMemory::onto, .cost = rules::cost_of_view};
-constinit const Definition tile = {.infer = infer_tile, .kernel = tile_kernel, .vjp = tile_vjp};
-constinit const Definition flip = {.infer = infer_flip, .kernel = flip_kernel, .vjp = flip_vjp};
-constinit const Definition roll = {.infer = infer_roll, .kernel = roll_kernel, .vjp = roll_vjp};
-constinit const Definition lower_triangle = {.infer = infer_triangle, .kernel = triangle_kernel<true>, .vjp = triangle_vjp};
-constinit const Definition upper_triangle = {.infer = infer_triangle, .kernel = triangle_kernel<false>, .vjp = triangle_vjp};
+constinit const Definition add_within = {.infer = rules::infer_same,
+                                         .regions = &kRegionsWithin,
+                                         .kernel = add_within_kernel,
+                                         .may_overwrite = keep_input(0),
+                                         .cost = cost_within};
+constinit const Definition slice = {.infer = infer_slice,
+                                    .regions = &kRegionsOfSlice,
+                                    .view = view_slice,
+                                    .vjp = slice_vjp,
+                                    .vjp_memory = VjpMemory::onto,
+                                    .cost = rules::cost_of_view};
+constinit const Definition tile = {.infer = infer_tile, .regions = &kRegionsOfTile, .kernel = tile_kernel, .vjp = tile_vjp};
+constinit const Definition flip = {.infer = infer_flip, .regions = &kRegionsOfFlip, .kernel = flip_kernel, .vjp = flip_vjp};
+constinit const Definition roll = {.infer = infer_roll, .regions = &kRegionsOfRoll, .kernel = roll_kernel, .vjp = roll_vjp};
+constinit const Definition lower_triangle = {
+    .infer = infer_triangle, .regions = &kRegionsOfTriangle, .kernel = triangle_kernel<true>, .vjp = triangle_vjp};
+constinit const Definition upper_triangle = {
+    .infer = infer_triangle, .regions = &kRegionsOfTriangle, .kernel = triangle_kernel<false>, .vjp = triangle_vjp};
 
 } // namespace definitions
 

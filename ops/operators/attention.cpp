@@ -2,6 +2,7 @@
 // but is one, which the forward rule is made of; the reverse rule is one kernel that computes the weights again.
 #include "ops/cpu/matrices/attention.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
 #include "ops/pointwise.h"
@@ -78,6 +79,42 @@ void attend_reverse(const VjpCall& call) {
     if (rules::wanted(call, i)) call.results[i] = rules::fit(call.runtime, parts[i], call.inputs[i]);
 }
 
+// --- regions. Rows that do not see a key have it with a weight of 0, which is no number times one that is infinite: so all keys
+// are needed by each row.
+
+void narrow_members(const RegionCall& call) {
+  const int leading = call.box.rank() - 2;
+  for (Region& region : call.needed) region.stretched(region.box.rank() - 2, call.box, leading);
+}
+void narrow_rows(Region& region, const RegionCall& call) { region.within(region.box.rank() - 2, call.box[call.box.rank() - 2]); }
+void narrow_columns(Region& region, const RegionCall& call) {
+  region.within(region.box.rank() - 1, call.box[call.box.rank() - 1]);
+}
+
+void narrow_attend(const RegionCall& call) {
+  narrow_members(call);
+  narrow_rows(call.needed[0], call);
+  narrow_columns(call.needed[2], call);
+  // Rows that see one key or none do not ask which it is.
+  if (read(call.call.attributes).causal || from_end(call.call.inputs[1].shape, 2) < 2)
+    for (Region& region : call.needed) region.loosen(Fit::loose);
+}
+
+// (cotangent, q, k, v). The cotangents of keys and values are sums over all queries.
+void narrow_attend_vjp(const RegionCall& call) {
+  narrow_members(call);
+  if (call.result == 0)
+    for (Region& region : call.needed.first(2)) narrow_rows(region, call);
+  if (call.result == 2) {
+    narrow_columns(call.needed[0], call);
+    call.needed[3].unseen();
+  }
+  for (Region& region : call.needed) region.loosen(Fit::loose);
+}
+
+constexpr RegionRule kRegionsOfAttention = {"its row of queries, all keys, all values of its column", narrow_attend},
+                     kRegionsOfAttentionVjp = {"rows of queries and cotangents, all keys and values", narrow_attend_vjp};
+
 // --- forward, by the composition
 
 Term product(const Term& a, const Term& b) { return apply(OperatorId::matmul, {a, b}); }
@@ -144,12 +181,14 @@ Cost cost_of_attend_vjp(const Call& call, const ResultTypes& results) {
 namespace definitions {
 
 constinit const Definition attend = {.infer = infer_attend,
+                                     .regions = &kRegionsOfAttention,
                                      .kernel = attend_kernel,
                                      .vjp = attend_reverse,
                                      .jvp = attend_jvp,
                                      .keep = keep_input(0) | keep_input(1) | keep_input(2),
                                      .cost = cost_of_attend};
-constinit const Definition attend_vjp = {.infer = infer_attend_vjp, .kernel = attend_vjp_kernel, .cost = cost_of_attend_vjp};
+constinit const Definition attend_vjp = {
+    .infer = infer_attend_vjp, .regions = &kRegionsOfAttentionVjp, .kernel = attend_vjp_kernel, .cost = cost_of_attend_vjp};
 
 } // namespace definitions
 

@@ -3,6 +3,7 @@
 #include "ops/cpu/loops/copy.h"
 #include "ops/cpu/reduce/reduce.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 
 #include <fmt/format.h>
 
@@ -73,6 +74,15 @@ void channel_mean_vjp(const VjpCall& call) {
   call.results[0] = call.runtime.apply(OperatorId::expand, {column}, rules::attributes({Attribute::of_list(shape.sizes())}));
 }
 
+void narrow_along_channels(const RegionCall& call) {
+  call.needed[0].within(0, call.box[0]);
+  call.needed[1].unseen();
+}
+constexpr RegionRule kRegionsAlongChannels = {"its channel", narrow_along_channels};
+
+void narrow_channel_mean(const RegionCall& call) { call.needed[0].within(1, call.box[0]); }
+constexpr RegionRule kRegionsOfMean = {"all of its channel", narrow_channel_mean};
+
 Cost cost_of_mean(const Call& call, const ResultTypes&) {
   const auto n = static_cast<double>(call.inputs[0].elements());
   return Cost{n, n * static_cast<double>(bytes_of(call.inputs[0].dtype))};
@@ -81,6 +91,7 @@ Cost cost_of_mean(const Call& call, const ResultTypes&) {
 constexpr Definition definition_of_along_channels() {
   Definition d;
   d.infer = infer_along_channels;
+  d.regions = &kRegionsAlongChannels;
   d.view = view_along_channels;
   d.vjp = along_channels_vjp;
   d.vjp_memory = VjpMemory::shares;
@@ -92,6 +103,7 @@ constexpr Definition definition_of_along_channels() {
 constexpr Definition definition_of_channel_mean() {
   Definition d;
   d.infer = infer_channel_mean;
+  d.regions = &kRegionsOfMean;
   d.kernel = channel_mean_kernel;
   d.vjp = channel_mean_vjp;
   d.cost = cost_of_mean;

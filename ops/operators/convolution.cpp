@@ -3,6 +3,7 @@
 #include "ops/cpu/spatial/convolution.h"
 
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 #include "ops/pointwise.h"
 
@@ -29,6 +30,12 @@ cpu::Convolution read(std::string_view who, const Attributes& attributes, int ax
 
 cpu::Convolution read(const KernelCall& call, const Shape& weights) {
   cpu::Convolution c = read("convolve", call.attributes, weights.rank() - 2);
+  c.windows.kernel = spatial_sizes(weights);
+  return c;
+}
+
+cpu::Convolution read_with(const RegionCall& call, const Shape& weights) {
+  cpu::Convolution c = read(shown_name(call.call.op), call.call.attributes, weights.rank() - 2);
   c.windows.kernel = spatial_sizes(weights);
   return c;
 }
@@ -134,6 +141,62 @@ void infer_vjp_weights(const Call& call, ResultTypes& results) {
       with_spatial(y[1], x[1] / c.groups, spatial_attribute(who, "sizes", call.attributes, kSizes, axes, 1, 1), axes);
 }
 
+// --- regions. Of channels those of the groups; of weights whole windows, also where some of their places lie in padding alone.
+
+// `count` channels of groups of such a size; and those of the other side, in groups of another size.
+Range channels_of_groups(const Range& range, std::int64_t size, std::int64_t size_of_others) {
+  return {range.begin / size * size_of_others, ((range.end - 1) / size + 1) * size_of_others};
+}
+
+void narrow_to_small(const RegionCall& call) {
+  const Shape& w = call.call.inputs[1].shape;
+  const cpu::Convolution c = read_with(call, w);
+  Region &x = call.needed[0], &weights = call.needed[1];
+  x.within(0, call.box[0]);
+  x.within(1, channels_of_groups(call.box[1], w[0] / c.groups, w[1]));
+  for (int i = 0; i < c.windows.axes; ++i)
+    x.padded(i + 2, read_by_windows(call.box[i + 2], c.windows, kMostSpatial - c.windows.axes + i));
+  weights.within(0, Reading{call.box[1], Fit::loose});
+  if (call.needed.size() > 2) call.needed[2].within(0, call.box[1]);
+}
+
+void narrow_to_large(const RegionCall& call) {
+  const Shape &x = call.call.inputs[0].shape, &w = call.call.inputs[1].shape;
+  const cpu::Convolution c = read_with(call, w);
+  const Range channels = channels_of_groups(call.box[1], w[1], w[0] / c.groups);
+  Region &small = call.needed[0], &weights = call.needed[1];
+  small.within(0, call.box[0]);
+  small.within(1, channels);
+  for (int i = 0; i < c.windows.axes; ++i)
+    small.within(i + 2, windows_that_read(call.box[i + 2], c.windows, kMostSpatial - c.windows.axes + i, x[i + 2]));
+  weights.within(0, channels);
+  const std::int64_t first = call.box[1].begin / w[1] * w[1]; // of the group
+  if (call.box[1].end <= first + w[1]) weights.within(1, Range{call.box[1].begin - first, call.box[1].end - first});
+  weights.loosen(Fit::loose);
+}
+
+void narrow_to_weights(const RegionCall& call) {
+  const Shape &y = call.call.inputs[0].shape, &w = call.results.types[0].shape;
+  const cpu::Convolution c = read_with(call, w);
+  Region &small = call.needed[0], &large = call.needed[1];
+  small.within(1, call.box[0]);
+  const Range groups = channels_of_groups(call.box[0], w[0] / c.groups, 1);
+  large.within(1, Range{groups.begin * w[1] + call.box[1].begin, (groups.end - 1) * w[1] + call.box[1].end});
+  for (int i = 0; i < c.windows.axes; ++i) {
+    // The windows with these of their places alone.
+    const auto k = static_cast<std::size_t>(kMostSpatial - c.windows.axes + i);
+    Windows some = c.windows;
+    some.kernel[k] = call.box[i + 2].size();
+    some.padding[k] -= call.box[i + 2].begin * some.dilation[k];
+    large.padded(i + 2, read_by_windows({0, y[i + 2]}, some, static_cast<int>(k)));
+  }
+  for (Region& region : call.needed) region.loosen(Fit::loose);
+}
+
+constexpr RegionRule kToSmall = {"windows, of the channels of its group", narrow_to_small},
+                     kToLarge = {"places with windows around it, of the channels of its group", narrow_to_large},
+                     kToWeights = {"all with these places of windows", narrow_to_weights};
+
 void convolve_kernel(const KernelCall& call) {
   cpu::convolve_to_small(read(call, call.inputs[1].shape), call.outputs[0], call.inputs[0], call.inputs[1],
                          call.inputs.size() > 2 ? &call.inputs[2] : nullptr);
@@ -217,9 +280,11 @@ Cost cost_to_weights(const Call& call, const ResultTypes& results) {
   return cost_of_convolution(call, results, call.inputs[0].shape, results.types[0].shape);
 }
 
-constexpr Definition convolution_definition(Infer infer, Kernel kernel, CostOf cost, Vjp vjp = nullptr, Jvp jvp = nullptr) {
+constexpr Definition convolution_definition(Infer infer, const RegionRule& regions, Kernel kernel, CostOf cost, Vjp vjp = nullptr,
+                                            Jvp jvp = nullptr) {
   Definition d;
   d.infer = infer;
+  d.regions = &regions;
   d.kernel = kernel;
   d.cost = cost;
   d.vjp = vjp;
@@ -232,13 +297,16 @@ constexpr Definition convolution_definition(Infer infer, Kernel kernel, CostOf c
 
 namespace definitions {
 
-constinit const Definition convolve = convolution_definition(infer_convolve, convolve_kernel, cost_to_small, ops::convolve_vjp);
+constinit const Definition convolve =
+    convolution_definition(infer_convolve, kToSmall, convolve_kernel, cost_to_small, ops::convolve_vjp);
 constinit const Definition convolve_add_tied =
-    convolution_definition(infer_with_bias, convolve_kernel, cost_to_small, ops::convolve_vjp, with_bias_jvp);
+    convolution_definition(infer_with_bias, kToSmall, convolve_kernel, cost_to_small, ops::convolve_vjp, with_bias_jvp);
 constinit const Definition transpose_convolve =
-    convolution_definition(infer_transpose, transpose_kernel, cost_to_large, transposed_convolution_vjp);
-constinit const Definition convolve_vjp_input = convolution_definition(infer_vjp_input, transpose_kernel, cost_to_large);
-constinit const Definition convolve_vjp_weights = convolution_definition(infer_vjp_weights, weights_kernel, cost_to_weights);
+    convolution_definition(infer_transpose, kToLarge, transpose_kernel, cost_to_large, transposed_convolution_vjp);
+constinit const Definition convolve_vjp_input =
+    convolution_definition(infer_vjp_input, kToLarge, transpose_kernel, cost_to_large);
+constinit const Definition convolve_vjp_weights =
+    convolution_definition(infer_vjp_weights, kToWeights, weights_kernel, cost_to_weights);
 
 } // namespace definitions
 

@@ -2,6 +2,7 @@
 #include "ops/cpu/elements/random.h"
 #include "ops/cpu/loops/copy.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 
 #include <fmt/format.h>
@@ -31,9 +32,10 @@ void infer_random(const Call& call, ResultTypes& results) {
 
 void fill_kernel(const KernelCall& call) { cpu::fill_elements(call.outputs[0], call.attributes[1].number()); }
 
-constexpr Definition creation_definition(Infer infer, Kernel kernel) {
+constexpr Definition creation_definition(Infer infer, const RegionRule& regions, Kernel kernel) {
   Definition d;
   d.infer = infer;
+  d.regions = &regions;
   d.kernel = kernel;
   return d;
 }
@@ -42,9 +44,9 @@ constexpr Definition creation_definition(Infer infer, Kernel kernel) {
 
 namespace definitions {
 
-constinit const Definition fill = creation_definition(infer_fill, fill_kernel);
-constinit const Definition random_uniform = creation_definition(infer_random, cpu::uniform_kernel);
-constinit const Definition random_normal = creation_definition(infer_random, cpu::normal_kernel);
+constinit const Definition fill = creation_definition(infer_fill, regions::no_operand, fill_kernel);
+constinit const Definition random_uniform = creation_definition(infer_random, regions::drawn, cpu::uniform_kernel);
+constinit const Definition random_normal = creation_definition(infer_random, regions::drawn, cpu::normal_kernel);
 
 } // namespace definitions
 

@@ -4,6 +4,7 @@
 #include "ops/cpu/elements/random.h"
 #include "ops/cpu/loops/groups.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 #include "ops/shown_number.h"
 
@@ -85,9 +86,13 @@ Cost cost_of_dropout(const Call& call, const ResultTypes& results) {
 
 namespace definitions {
 
-constinit const Definition dropout = {
-    .infer = infer_dropout, .kernel = dropout_kernel, .vjp = dropout_vjp, .cost = cost_of_dropout};
-constinit const Definition dropout_planewise = {.infer = infer_planewise, .kernel = planewise_kernel, .vjp = dropout_vjp};
+constinit const Definition dropout = {.infer = infer_dropout,
+                                      .regions = &regions::pointwise_drawn,
+                                      .kernel = dropout_kernel,
+                                      .vjp = dropout_vjp,
+                                      .cost = cost_of_dropout};
+constinit const Definition dropout_planewise = {
+    .infer = infer_planewise, .regions = &regions::pointwise_drawn, .kernel = planewise_kernel, .vjp = dropout_vjp};
 
 } // namespace definitions
 

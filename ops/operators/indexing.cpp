@@ -3,6 +3,7 @@
 #include "ops/cpu/elements/adding.h"
 
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 #include "ops/pointwise.h"
 
@@ -136,32 +137,85 @@ void infer_one_hot(const Call& call, ResultTypes& results) {
 
 IndexBound below_size(const Call& call) { return {0, call.attributes[0].integer()}; }
 
+// --- regions: whatever an index may say
+
+void narrow_embedding(const RegionCall& call) {
+  Region &table = call.needed[0], &indices = call.needed[1];
+  const int axes = indices.box.rank();
+  for (int i = 0; i < axes; ++i) indices.within(i, call.box[i]);
+  for (int i = 1; i < table.box.rank(); ++i) table.within(i, call.box[axes + i - 1]);
+  table.loosen(Fit::loose);
+}
+
+// A part of a table, from rows that are added by indices.
+void narrow_rows_made(const Box& box, Region& rows) {
+  const int leading = rows.box.rank() - (box.rank() - 1);
+  for (int i = 1; i < box.rank(); ++i) rows.within(leading + i - 1, box[i]);
+  rows.loosen(Fit::loose);
+}
+void narrow_embedding_vjp(const RegionCall& call) { narrow_rows_made(call.box, call.needed[0]); }
+void narrow_add_rows(const RegionCall& call) {
+  regions::narrow_but(call.needed[0], call.box, 0);
+  narrow_rows_made(call.box, call.needed[1]);
+}
+
+void narrow_gather(const RegionCall& call) {
+  regions::narrow_but(call.needed[0], call.box, 1u << axis_of(call.call));
+  regions::narrow_but(call.needed[1], call.box, 0);
+  call.needed[0].loosen(Fit::loose);
+}
+
+// Along other axes there may be fewer indices than elements.
+void narrow_scatter_add(const RegionCall& call) {
+  regions::narrow_but(call.needed[0], call.box, 0);
+  for (Region& region : call.needed.subspan(1)) {
+    regions::narrow_but(region, call.box, 1u << axis_of(call.call));
+    region.loosen(Fit::loose);
+  }
+}
+
+void narrow_one_hot(const RegionCall& call) { regions::narrow_but(call.needed[0], call.box, 0); }
+
+constexpr RegionRule kRowsByIndex = {"indices at its place, all rows of the table", narrow_embedding},
+                     kRowsMade = {"all rows and indices", narrow_embedding_vjp},
+                     kRowsAdded = {"its place, all rows and indices", narrow_add_rows},
+                     kGathered = {"indices at its place, all along the axis", narrow_gather},
+                     kScattered = {"its place, all indices and elements along the axis", narrow_scatter_add},
+                     kOneHot = {"its place", narrow_one_hot};
+
 } // namespace
 
 namespace definitions {
 
 constinit const Definition embedding = {.infer = infer_embedding,
+                                        .regions = &kRowsByIndex,
                                         .kernel = cpu::embedding,
                                         .vjp = embedding_vjp_rule,
                                         .keep = keep_input(1),
                                         .vjp_memory = VjpMemory::onto,
                                         .indices = rows_of_table};
 constinit const Definition add_rows = {.infer = rules::infer_same,
+                                       .regions = &kRowsAdded,
                                        .kernel = cpu::add_rows,
                                        .may_overwrite = keep_input(0),
                                        .indices = rows_of_sum,
                                        .cost = cost_of_rows};
 constinit const Definition embedding_vjp = {
-    .infer = infer_embedding_vjp, .kernel = cpu::embedding_vjp, .indices = rows_of_result};
-constinit const Definition gather = {
-    .infer = infer_gather, .kernel = cpu::gather, .vjp = gather_vjp, .keep = keep_input(1), .indices = along_axis};
+    .infer = infer_embedding_vjp, .regions = &kRowsMade, .kernel = cpu::embedding_vjp, .indices = rows_of_result};
+constinit const Definition gather = {.infer = infer_gather,
+                                     .regions = &kGathered,
+                                     .kernel = cpu::gather,
+                                     .vjp = gather_vjp,
+                                     .keep = keep_input(1),
+                                     .indices = along_axis};
 constinit const Definition scatter_add = {.infer = infer_scatter_add,
+                                          .regions = &kScattered,
                                           .kernel = cpu::scatter_add,
                                           .vjp = scatter_add_vjp,
                                           .jvp = scatter_add_jvp,
                                           .keep = keep_input(1),
                                           .indices = along_axis};
-constinit const Definition one_hot = {.infer = infer_one_hot, .kernel = cpu::one_hot, .indices = below_size};
+constinit const Definition one_hot = {.infer = infer_one_hot, .regions = &kOneHot, .kernel = cpu::one_hot, .indices = below_size};
 
 } // namespace definitions
 

@@ -1,6 +1,7 @@
 // Tensors put behind each other, and tensors with more or fewer elements at their borders.
 #include "ops/cpu/loops/copy.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/pointwise.h"
 
 #include <fmt/format.h>
@@ -58,6 +59,17 @@ void concat_kernel(const KernelCall& call) {
     at += in.shape[axis];
   }
 }
+
+void narrow_concat(const RegionCall& call) {
+  const int axis = axis_of_concat(call.call.inputs, call.call.attributes);
+  std::int64_t at = 0;
+  for (std::size_t n = 0; n < call.needed.size(); ++n) {
+    regions::narrow_but(call.needed[n], call.box, 1u << axis);
+    call.needed[n].within(axis, read_by_steps(call.box[axis], -at, 1));
+    at += call.call.inputs[n].shape[axis];
+  }
+}
+constexpr RegionRule kRegionsOfConcat = {"its place in one of them, moved", narrow_concat};
 
 void concat_vjp(const VjpCall& call) {
   const int axis = axis_of_concat(call.inputs, call.attributes);
@@ -123,6 +135,12 @@ void pad_kernel(const KernelCall& call) {
   if (!empty) cpu::copy_elements(to, from);
 }
 
+void narrow_pad(const RegionCall& call) {
+  for (int i = 0; i < call.box.rank(); ++i)
+    call.needed[0].padded(i, read_by_steps(call.box[i], -call.call.attributes[0].list()[static_cast<std::size_t>(i)], 1));
+}
+constexpr RegionRule kRegionsOfPad = {"its place, moved", narrow_pad};
+
 void pad_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
   Attributes back;
@@ -141,9 +159,11 @@ void pad_jvp(const JvpCall& call) {
   call.results[0] = apply(OperatorId::pad, {*call.tangents[0]}, with_zeros);
 }
 
-constexpr Definition join_definition(Infer infer, Kernel kernel, Vjp vjp, Jvp jvp, VjpMemory vjp_memory) {
+constexpr Definition join_definition(Infer infer, const RegionRule& regions, Kernel kernel, Vjp vjp, Jvp jvp,
+                                     VjpMemory vjp_memory) {
   Definition d;
   d.infer = infer;
+  d.regions = &regions;
   d.kernel = kernel;
   d.vjp = vjp;
   d.vjp_memory = vjp_memory;
@@ -155,8 +175,9 @@ constexpr Definition join_definition(Infer infer, Kernel kernel, Vjp vjp, Jvp jv
 
 namespace definitions {
 
-constinit const Definition concat = join_definition(infer_concat, concat_kernel, concat_vjp, concat_jvp, VjpMemory::parts);
-constinit const Definition pad = join_definition(infer_pad, pad_kernel, pad_vjp, pad_jvp, VjpMemory::own);
+constinit const Definition concat =
+    join_definition(infer_concat, kRegionsOfConcat, concat_kernel, concat_vjp, concat_jvp, VjpMemory::parts);
+constinit const Definition pad = join_definition(infer_pad, kRegionsOfPad, pad_kernel, pad_vjp, pad_jvp, VjpMemory::own);
 
 } // namespace definitions
 

@@ -1,6 +1,7 @@
 // Types, residence and layouts of elements: cast, copies, and views, which share the memory of their operand.
 #include "ops/cpu/loops/copy.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/runtime.h"
 
 #include <fmt/format.h>
@@ -123,6 +124,11 @@ Tensor view_view(const Call& call, const ResultType& result) {
   return v;
 }
 
+void narrow_view(const RegionCall& call) {
+  narrow_reshaped(call.needed[0], call.call.inputs[0].shape, call.results.types[0].shape, call.box);
+}
+constexpr RegionRule kRegionsOfView = {"its place, or a run of elements where axes are merged or divided", narrow_view};
+
 void view_kernel(const KernelCall& call) {
   View to = call.outputs[0];
   to.shape = call.inputs[0].shape;
@@ -188,6 +194,13 @@ template <Order (*order_of)(const Call&)> Tensor view_ordered(const Call& call, 
   return v;
 }
 
+template <Order (*order_of)(const Call&)> void narrow_ordered(const RegionCall& call) {
+  const Order order = order_of(call.call);
+  for (int i = 0; i < call.box.rank(); ++i) call.needed[0].within(order[static_cast<std::size_t>(i)], call.box[i]);
+}
+template <Order (*order_of)(const Call&)>
+constexpr RegionRule kRegionsOfOrder = {"its place, axes exchanged", narrow_ordered<order_of>};
+
 void transpose_vjp(const VjpCall& call) {
   if (rules::wanted(call, 0)) call.results[0] = call.runtime.apply(OperatorId::transpose, {call.cotangents[0]}, call.attributes);
 }
@@ -221,6 +234,13 @@ Tensor view_narrow(const Call& call, const ResultType& result) {
   if (v.shape.elements() != 0) v.offset += call.attributes[1].integer() * stride(v, axis);
   return v;
 }
+
+void narrow_narrow(const RegionCall& call) {
+  const int axis = axis_in("narrow-tensor", call.call.attributes[0].integer(), call.box.rank());
+  regions::narrow_but(call.needed[0], call.box, 1u << axis);
+  call.needed[0].within(axis, read_by_steps(call.box[axis], call.call.attributes[1].integer(), 1));
+}
+constexpr RegionRule kRegionsOfNarrow = {"its place, moved", narrow_narrow};
 
 void narrow_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
@@ -267,10 +287,11 @@ void expand_vjp(const VjpCall& call) {
   if (rules::wanted(call, 0)) call.results[0] = rules::fit(call.runtime, call.cotangents[0], call.inputs[0]);
 }
 
-constexpr Definition layout_definition(Infer infer, Kernel kernel, ViewOf view, Vjp vjp, VjpMemory vjp_memory,
-                                       CostOf cost = nullptr) {
+constexpr Definition layout_definition(Infer infer, const RegionRule& regions, Kernel kernel, ViewOf view, Vjp vjp,
+                                       VjpMemory vjp_memory, CostOf cost = nullptr) {
   Definition d;
   d.infer = infer;
+  d.regions = &regions;
   d.kernel = kernel;
   d.view = view;
   d.vjp = vjp;
@@ -280,9 +301,9 @@ constexpr Definition layout_definition(Infer infer, Kernel kernel, ViewOf view, 
 }
 
 constexpr Definition definition_of_cast() {
-  Definition d = layout_definition(infer_cast, cast_kernel, view_cast, cast_vjp, VjpMemory::own);
+  Definition d = layout_definition(infer_cast, regions::pointwise, cast_kernel, view_cast, cast_vjp, VjpMemory::own);
   d.jvp = cast_jvp;
-  d.slices = Slices::pointwise;
+  d.in_shared_layout = true;
   return d;
 }
 
@@ -291,19 +312,22 @@ constexpr Definition definition_of_cast() {
 namespace definitions {
 
 constinit const Definition cast = definition_of_cast();
-constinit const Definition to_device = layout_definition(infer_to_device, nullptr, nullptr, to_device_vjp, VjpMemory::own);
+constinit const Definition to_device =
+    layout_definition(infer_to_device, regions::pointwise, nullptr, nullptr, to_device_vjp, VjpMemory::own);
 constinit const Definition contiguous =
-    layout_definition(rules::infer_same, cast_kernel, view_contiguous, same_vjp, VjpMemory::shares);
-constinit const Definition view = layout_definition(infer_view, view_kernel, view_view, view_vjp, VjpMemory::shares);
+    layout_definition(rules::infer_same, regions::pointwise, cast_kernel, view_contiguous, same_vjp, VjpMemory::shares);
+constinit const Definition view =
+    layout_definition(infer_view, kRegionsOfView, view_kernel, view_view, view_vjp, VjpMemory::shares);
 constinit const Definition transpose =
-    layout_definition(infer_ordered<order_of_transpose>, nullptr, view_ordered<order_of_transpose>, transpose_vjp,
-                      VjpMemory::shares, rules::cost_of_view);
-constinit const Definition permute = layout_definition(infer_ordered<order_of_permute>, nullptr, view_ordered<order_of_permute>,
-                                                       permute_vjp, VjpMemory::shares, rules::cost_of_view);
+    layout_definition(infer_ordered<order_of_transpose>, kRegionsOfOrder<order_of_transpose>, nullptr,
+                      view_ordered<order_of_transpose>, transpose_vjp, VjpMemory::shares, rules::cost_of_view);
+constinit const Definition permute =
+    layout_definition(infer_ordered<order_of_permute>, kRegionsOfOrder<order_of_permute>, nullptr, view_ordered<order_of_permute>,
+                      permute_vjp, VjpMemory::shares, rules::cost_of_view);
 constinit const Definition narrow =
-    layout_definition(infer_narrow, nullptr, view_narrow, narrow_vjp, VjpMemory::onto, rules::cost_of_view);
+    layout_definition(infer_narrow, kRegionsOfNarrow, nullptr, view_narrow, narrow_vjp, VjpMemory::onto, rules::cost_of_view);
 constinit const Definition expand =
-    layout_definition(infer_expand, nullptr, view_expand, expand_vjp, VjpMemory::own, rules::cost_of_view);
+    layout_definition(infer_expand, regions::pointwise, nullptr, view_expand, expand_vjp, VjpMemory::own, rules::cost_of_view);
 
 } // namespace definitions
 

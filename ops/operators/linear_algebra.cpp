@@ -4,6 +4,7 @@
 
 #include "ops/operators/definitions.h"
 #include "ops/operators/directions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
 #include "ops/pointwise.h"
@@ -46,6 +47,16 @@ void infer_solve(const Call& call, ResultTypes& results) {
   results[0].dtype = floating_of(promoted(a.dtype, b.dtype));
   results[0].shape = b.shape;
 }
+
+// Each column is solved for by itself.
+void narrow_solve(const RegionCall& call) {
+  const int columns = call.box.rank() - 1;
+  for (Region& region : call.needed)
+    for (int i = 0; i + 1 < columns; ++i) region.within(i, call.box[i]);
+  call.needed[1].within(columns, call.box[columns]);
+  for (Region& region : call.needed) region.loosen(Fit::loose); // of triangles only some
+}
+constexpr RegionRule kRegionsOfSolve = {"whole matrices of a stack, of right sides the same columns", narrow_solve};
 
 Attributes flag(bool b) { return rules::attributes({Attribute::of_flag(b)}); }
 Attributes diagonal(std::int64_t d) { return rules::attributes({Attribute::of_integer(d)}); }
@@ -158,36 +169,42 @@ Cost cost_of_matrices(const Call& call, const ResultTypes& results) {
 namespace definitions {
 
 constinit const Definition cholesky = {.infer = infer_square,
+                                       .regions = &regions::matrices,
                                        .kernel = cpu::cholesky,
                                        .vjp = cholesky_vjp,
                                        .jvp = cholesky_jvp,
                                        .keep = kKeepOutput,
                                        .cost = cost_of_matrices};
 constinit const Definition triangular_solve = {.infer = infer_solve,
+                                               .regions = &kRegionsOfSolve,
                                                .kernel = triangular_solve_kernel,
                                                .vjp = solve_vjp<true>,
                                                .jvp = solve_jvp<true>,
                                                .keep = keep_input(0) | kKeepOutput,
                                                .cost = cost_of_matrices};
 constinit const Definition solve = {.infer = infer_solve,
+                                    .regions = &kRegionsOfSolve,
                                     .kernel = cpu::solve,
                                     .vjp = solve_vjp<false>,
                                     .jvp = solve_jvp<false>,
                                     .keep = keep_input(0) | kKeepOutput,
                                     .cost = cost_of_matrices};
 constinit const Definition determinant = {.infer = infer_determinant,
+                                          .regions = &regions::matrices,
                                           .kernel = cpu::determinant,
                                           .vjp = determinant_vjp_rule,
                                           .jvp = determinant_jvp,
                                           .keep = keep_input(0),
                                           .cost = cost_of_matrices};
 constinit const Definition determinant_along = {.infer = infer_determinant_along,
+                                                .regions = &regions::matrices,
                                                 .kernel = cpu::determinant_along,
                                                 .vjp = determinant_vjp_rule,
                                                 .jvp = determinant_jvp,
                                                 .keep = kKeepInputs,
                                                 .cost = cost_of_matrices};
-constinit const Definition determinant_vjp = {.infer = infer_determinant_vjp, .kernel = determinant_vjp_kernel};
+constinit const Definition determinant_vjp = {
+    .infer = infer_determinant_vjp, .regions = &regions::matrices, .kernel = determinant_vjp_kernel};
 
 } // namespace definitions
 

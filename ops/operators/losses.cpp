@@ -2,6 +2,7 @@
 #include "ops/cpu/reduce/losses.h"
 
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 
 #include <fmt/format.h>
@@ -83,6 +84,13 @@ void cross_entropy_jvp(const JvpCall& call) {
   call.results[0] = apply(OperatorId::mean, {expected - apply(OperatorId::sum, {chosen}, last)});
 }
 
+// Of the reverse rule: whole rows, and their classes.
+void narrow_loss_rows(const RegionCall& call) {
+  call.needed[1].within(0, call.box[0]);
+  call.needed[2].within(0, call.box[0]);
+}
+constexpr RegionRule kRegionsOfRows = {"whole rows", narrow_loss_rows};
+
 // Exponentials count as some twenty operations.
 Cost cost_of_loss(const Call& call, const ResultTypes&) {
   Cost cost{0, 0};
@@ -96,6 +104,7 @@ Cost cost_of_loss(const Call& call, const ResultTypes&) {
 
 template <class F, OperatorId kernel> constexpr Definition mean_of() {
   return {.infer = infer_mean_loss,
+          .regions = &regions::everything,
           .kernel = cpu::mean_loss<F>,
           .vjp = ops::mean_loss_vjp<kernel>,
           .jvp = mean_loss_jvp<F>,
@@ -103,13 +112,16 @@ template <class F, OperatorId kernel> constexpr Definition mean_of() {
           .cost = cost_of_loss};
 }
 
-template <class F> constexpr Definition vjp_of() { return {.infer = infer_loss_vjp, .kernel = cpu::mean_loss_vjp<F>}; }
+template <class F> constexpr Definition vjp_of() {
+  return {.infer = infer_loss_vjp, .regions = &regions::pointwise_vjp, .kernel = cpu::mean_loss_vjp<F>};
+}
 
 } // namespace
 
 namespace definitions {
 
 constinit const Definition cross_entropy_loss = {.infer = infer_cross_entropy,
+                                                 .regions = &regions::everything,
                                                  .kernel = cpu::cross_entropy,
                                                  .vjp = cross_entropy_vjp_rule,
                                                  .jvp = cross_entropy_jvp,
@@ -117,7 +129,7 @@ constinit const Definition cross_entropy_loss = {.infer = infer_cross_entropy,
                                                  .indices = among_classes,
                                                  .cost = cost_of_loss};
 constinit const Definition cross_entropy_vjp = {
-    .infer = infer_loss_vjp, .kernel = cpu::cross_entropy_vjp, .indices = among_classes_vjp};
+    .infer = infer_loss_vjp, .regions = &kRegionsOfRows, .kernel = cpu::cross_entropy_vjp, .indices = among_classes_vjp};
 constinit const Definition mean_squared_error = mean_of<SquaredError, OperatorId::mean_squared_error_vjp>();
 constinit const Definition mean_squared_error_vjp = vjp_of<SquaredError>();
 constinit const Definition binary_cross_entropy = mean_of<BinaryCrossEntropy, OperatorId::binary_cross_entropy_vjp>();

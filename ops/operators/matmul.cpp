@@ -3,6 +3,7 @@
 #include "ops/cpu/matrices/matmul.h"
 
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/runtime.h"
 
 #include <fmt/format.h>
@@ -120,6 +121,21 @@ void matmul_vjp(const VjpCall& call) {
   }
 }
 
+// Rows of the left, columns of the right, of the matrices of the stack.
+void narrow_matmul(const RegionCall& call) {
+  const Shape &a = call.call.inputs[0].shape, &b = call.call.inputs[1].shape;
+  const int rows = a.rank() > 1 ? 1 : 0, columns = b.rank() > 1 ? 1 : 0, leading = call.box.rank() - rows - columns;
+  if (rows != 0) {
+    call.needed[0].stretched(a.rank() - 2, call.box, leading);
+    call.needed[0].within(a.rank() - 2, call.box[leading]);
+  }
+  if (columns != 0) {
+    call.needed[1].stretched(b.rank() - 2, call.box, leading);
+    call.needed[1].within(b.rank() - 1, call.box[leading + rows]);
+  }
+}
+constexpr RegionRule kRegionsOfProduct = {"whole rows of the left, whole columns of the right", narrow_matmul};
+
 Cost cost_of_matmul(const Call& call, const ResultTypes& results) {
   const Shape& a = call.inputs[0].shape;
   const auto elements = static_cast<double>(results.types[0].shape.elements());
@@ -132,6 +148,7 @@ Cost cost_of_matmul(const Call& call, const ResultTypes& results) {
 constexpr Definition matmul_definition() {
   Definition d;
   d.infer = infer_matmul;
+  d.regions = &kRegionsOfProduct;
   d.kernel = matmul_kernel;
   d.vjp = matmul_vjp;
   d.keep = keep_input(0) | keep_input(1);

@@ -3,6 +3,7 @@
 #include "ops/cpu/normalize/batch_normalize.h"
 #include "ops/cpu/normalize/layer_normalize.h"
 #include "ops/cpu/normalize/normalize.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
 #include "ops/shown_number.h"
@@ -328,6 +329,91 @@ void test_jvp(const JvpCall& call) {
   call.results[0] = sum;
 }
 
+// --- regions: all that is normalised together, and what of scale and shift stands beside the part
+
+void narrow_set(Region& region, const Normalization& n, const Box& box, const Shape& x) {
+  rules::Mask all = 0;
+  for (int i = 0; i < x.rank(); ++i)
+    if (n.kind == Kind::last ? i >= x.rank() - n.last : n.kind == Kind::batch ? i != 1 : i > 1) all |= 1u << i;
+  if (n.kind != Kind::groups) return regions::narrow_but(region, box, all);
+  const std::int64_t channels = x[1] / n.groups;
+  region.within(0, box[0]);
+  region.within(1, Range{box[1].begin / channels * channels, ((box[1].end - 1) / channels + 1) * channels});
+}
+
+void narrow_vector(Region& region, const Normalization& n, const Box& box) {
+  if (n.kind == Kind::last)
+    region.stretched(region.box.rank(), box, box.rank());
+  else
+    region.within(0, box[1]);
+}
+
+// Mean and variance, the results behind the first, are of channels.
+template <OperatorId id> void narrow_normalization(const RegionCall& call) {
+  const Shape& x = call.call.inputs[0].shape;
+  const Normalization n = read<id>(call.call.attributes, call.call.inputs[1].shape.rank());
+  if (call.result == 0)
+    narrow_set(call.needed[0], n, call.box, x);
+  else
+    call.needed[0].within(1, call.box[0]);
+  for (Region& region : call.needed.subspan(1)) {
+    if (call.result == 0)
+      narrow_vector(region, n, call.box);
+    else
+      region.unseen();
+  }
+}
+
+void narrow_test(const RegionCall& call) {
+  regions::narrow_but(call.needed[0], call.box, 0);
+  for (Region& region : call.needed.subspan(1)) region.within(0, call.box[1]);
+}
+
+// (x, scale): of scale the shape alone.
+template <Normalization (*read)(const Attributes&, int)> void narrow_within_sets(const RegionCall& call) {
+  narrow_set(call.needed[0], read(call.call.attributes, call.call.inputs[1].shape.rank()), call.box, call.call.inputs[0].shape);
+  call.needed[1].unseen();
+}
+
+// (cotangent, x, scale).
+void narrow_part_of_x(const RegionCall& call, const Normalization& n) {
+  const Shape& x = call.call.inputs[1].shape;
+  for (Region& region : call.needed.first(2)) narrow_set(region, n, call.box, x);
+  if (n.kind == Kind::batch) call.needed[2].within(0, call.box[1]);
+  if (n.kind == Kind::groups) call.needed[2].within(0, call.needed[1].box[1]);
+}
+void narrow_normalization_vjp(const RegionCall& call) {
+  narrow_part_of_x(call, read_written(call.call.attributes, call.call.inputs[2].shape.rank()));
+}
+
+// The parts of scale and shift, results 1 and 2, are sums over all sets; that of shift is one of cotangents alone.
+template <Kind kind> void narrow_all_parts(const RegionCall& call) {
+  Normalization n;
+  n.kind = kind;
+  n.last = call.call.inputs[2].shape.rank();
+  if (call.result == 0) return narrow_part_of_x(call, n);
+  Region &c = call.needed[0], &x = call.needed[1];
+  if (kind == Kind::batch) {
+    c.within(1, call.box[0]);
+    x.within(1, call.box[0]);
+  } else {
+    for (int i = 0; i < n.last; ++i) c.within(c.box.rank() - n.last + i, call.box[i]);
+  }
+  if (call.result == 2) x.unseen();
+  call.needed[2].unseen();
+}
+
+template <OperatorId id>
+constexpr RegionRule kRegionsOfNorm = {kGrouped<id> ? "all of its group of channels"
+                                       : kLast<id>  ? "all along the last axes"
+                                                    : "all of its channel",
+                                       narrow_normalization<id>};
+constexpr RegionRule kRegionsOfTest = {"its place, and its channel of the vectors", narrow_test},
+                     kRegionsOfMeanWithin = {"all that is normalised together", narrow_within_sets<of_mean>},
+                     kRegionsOfNormalized = {"all that is normalised together", narrow_within_sets<read_written>},
+                     kRegionsOfNormVjp = {"all that is normalised together", narrow_normalization_vjp};
+template <Kind kind> constexpr RegionRule kRegionsOfParts = {"all that is normalised together", narrow_all_parts<kind>};
+
 // Some ten flops an element, once over for each of mean, deviation and result.
 Cost cost_of_normalization(const Call& call, const ResultTypes& results) {
   const auto n = static_cast<double>(results.types[0].shape.elements());
@@ -336,10 +422,11 @@ Cost cost_of_normalization(const Call& call, const ResultTypes& results) {
   return Cost{10 * n, bytes};
 }
 
-constexpr Definition normalization_definition(Infer infer, Kernel kernel, Vjp vjp = nullptr, Jvp jvp = nullptr,
-                                              std::uint32_t keep = 0) {
+constexpr Definition normalization_definition(Infer infer, const RegionRule& regions, Kernel kernel, Vjp vjp = nullptr,
+                                              Jvp jvp = nullptr, std::uint32_t keep = 0) {
   Definition d;
   d.infer = infer;
+  d.regions = &regions;
   d.kernel = kernel;
   d.vjp = vjp;
   d.jvp = jvp;
@@ -349,7 +436,7 @@ constexpr Definition normalization_definition(Infer infer, Kernel kernel, Vjp vj
 }
 
 template <OperatorId id> constexpr Definition normalization(Vjp vjp, VjpMemory vjp_memory) {
-  Definition d = normalization_definition(infer<id>, kernel<id>, vjp, jvp<id>, keep_input(0) | keep_input(1));
+  Definition d = normalization_definition(infer<id>, kRegionsOfNorm<id>, kernel<id>, vjp, jvp<id>, keep_input(0) | keep_input(1));
   d.vjp_memory = vjp_memory;
   return d;
 }
@@ -360,21 +447,25 @@ namespace definitions {
 
 constinit const Definition batch_normalization_training =
     normalization<OperatorId::batch_normalization_training>(batch_vjp, VjpMemory::first_over);
-constinit const Definition layer_normalization_vjp = {
-    .infer = infer_all_parts<false>, .kernel = layer_vjp_kernel, .may_overwrite = kKeepInputs};
-constinit const Definition batch_normalization_vjp = {
-    .infer = infer_all_parts<true>, .kernel = batch_vjp_kernel, .may_overwrite = kKeepInputs};
+constinit const Definition layer_normalization_vjp = {.infer = infer_all_parts<false>,
+                                                      .regions = &kRegionsOfParts<Kind::last>,
+                                                      .kernel = layer_vjp_kernel,
+                                                      .may_overwrite = kKeepInputs};
+constinit const Definition batch_normalization_vjp = {.infer = infer_all_parts<true>,
+                                                      .regions = &kRegionsOfParts<Kind::batch>,
+                                                      .kernel = batch_vjp_kernel,
+                                                      .may_overwrite = kKeepInputs};
 constinit const Definition batch_normalization_test = normalization_definition(
-    infer_test, test_kernel, test_vjp, test_jvp, keep_input(0) | keep_input(1) | keep_input(3) | keep_input(4));
+    infer_test, kRegionsOfTest, test_kernel, test_vjp, test_jvp, keep_input(0) | keep_input(1) | keep_input(3) | keep_input(4));
 constinit const Definition group_normalization = normalization<OperatorId::group_normalization>(group_vjp, VjpMemory::own);
 constinit const Definition layer_normalization =
     normalization<OperatorId::layer_normalization>(layer_vjp<OperatorId::layer_normalization>, VjpMemory::first_over);
 constinit const Definition rms_normalization =
     normalization<OperatorId::rms_normalization>(layer_vjp<OperatorId::rms_normalization>, VjpMemory::first_over);
-constinit const Definition mean_within =
-    normalization_definition(infer_mean_within, mean_within_kernel, mean_within_vjp, mean_within_jvp, keep_input(1));
-constinit const Definition normalization_vjp = normalization_definition(infer_normalization_vjp, vjp_kernel);
-constinit const Definition normalized = normalization_definition(infer_normalized, normalized_kernel);
+constinit const Definition mean_within = normalization_definition(infer_mean_within, kRegionsOfMeanWithin, mean_within_kernel,
+                                                                  mean_within_vjp, mean_within_jvp, keep_input(1));
+constinit const Definition normalization_vjp = normalization_definition(infer_normalization_vjp, kRegionsOfNormVjp, vjp_kernel);
+constinit const Definition normalized = normalization_definition(infer_normalized, kRegionsOfNormalized, normalized_kernel);
 
 } // namespace definitions
 

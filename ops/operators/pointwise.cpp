@@ -6,6 +6,7 @@
 #include "ops/cpu/elements/divisions.h"
 #include "ops/cpu/elements/pointwise.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 
 #include <fmt/format.h>
@@ -178,13 +179,18 @@ constexpr std::uint32_t kept(unsigned needs) {
          ((needs & kValue) != 0 ? kKeepOutput : 0);
 }
 
-constexpr Definition pointwise_definition(Infer infer, Kernel kernel) {
+constexpr Definition pointwise_definition(Infer infer, Kernel kernel, const RegionRule& regions = regions::pointwise) {
   Definition d;
   d.infer = infer;
+  d.regions = &regions;
   d.kernel = kernel;
   d.may_overwrite = kKeepInputs;
-  d.slices = Slices::pointwise;
+  d.in_shared_layout = true;
   return d;
+}
+
+constexpr Definition reverse_definition(Kernel kernel) {
+  return pointwise_definition(rules::infer_same, kernel, regions::pointwise_vjp);
 }
 
 constexpr Definition differentiable(Infer infer, Kernel kernel, Vjp vjp, Jvp jvp, std::uint32_t keep,
@@ -205,14 +211,14 @@ namespace definitions {
   constinit const Definition id =                                                                                                \
       differentiable(infer_unary<Struct::closed>, cpu::unary_kernel<Struct>, unary_vjp<Struct, OperatorId::id##_vjp>,            \
                      unary_jvp<Struct>, kept(Struct::needs));                                                                    \
-  constinit const Definition id##_vjp = pointwise_definition(rules::infer_same, cpu::unary_vjp_kernel<Struct>);
+  constinit const Definition id##_vjp = reverse_definition(cpu::unary_vjp_kernel<Struct>);
 CAIRN_POINTWISE_UNARY(X)
 #undef X
 
 #define X(id, Struct, ...)                                                                                                       \
   constinit const Definition id = differentiable(infer_unary<Struct::closed>, cpu::parameter_kernel<Struct>,                     \
                                                  unary_vjp<Struct, OperatorId::id##_vjp>, id##_jvp, kept(Struct::needs));        \
-  constinit const Definition id##_vjp = pointwise_definition(rules::infer_same, cpu::parameter_vjp_kernel<Struct>);
+  constinit const Definition id##_vjp = reverse_definition(cpu::parameter_vjp_kernel<Struct>);
 CAIRN_POINTWISE_PARAMETER(X)
 #undef X
 
@@ -221,8 +227,8 @@ CAIRN_POINTWISE_PARAMETER(X)
                                                  binary_vjp<Struct, OperatorId::id##_vjp_a, OperatorId::id##_vjp_b>,             \
                                                  binary_jvp<Struct>, kept(Struct::needs_a | Struct::needs_b),                    \
                                                  std::is_same_v<Struct, Add> ? VjpMemory::shares : VjpMemory::last_over);        \
-  constinit const Definition id##_vjp_a = pointwise_definition(rules::infer_same, cpu::binary_vjp_a_kernel<Struct>);             \
-  constinit const Definition id##_vjp_b = pointwise_definition(rules::infer_same, cpu::binary_vjp_b_kernel<Struct>);
+  constinit const Definition id##_vjp_a = reverse_definition(cpu::binary_vjp_a_kernel<Struct>);                                  \
+  constinit const Definition id##_vjp_b = reverse_definition(cpu::binary_vjp_b_kernel<Struct>);
 CAIRN_POINTWISE_BINARY(X)
 #undef X
 

@@ -2,6 +2,7 @@
 #include "ops/cpu/spatial/pool.h"
 
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 #include "ops/pointwise.h"
 
@@ -122,6 +123,49 @@ void adaptive_vjp(const VjpCall& call) {
       call.runtime, call.runtime.apply(OperatorId::adaptive_average_pool_vjp, {call.cotangents[0]}, attributes), call.inputs[0]);
 }
 
+// --- regions
+
+// What a range of the results reads of an axis of the input, and which of so many results read a range of it.
+template <bool adaptive>
+Reading read_by_pool(const Range& range, const RegionCall& call, int axis, std::int64_t size, std::int64_t count) {
+  if (adaptive) return read_by_bins(range, size, count);
+  const int axes = call.box.rank() - 2;
+  return read_by_windows(range, read_pool("pool", call.call.attributes, axes).windows, kMostSpatial - axes + axis - 2);
+}
+template <bool adaptive>
+Reading pools_that_read(const Range& range, const RegionCall& call, int axis, std::int64_t size, std::int64_t count) {
+  if (adaptive) return read_by_bins(range, count, size);
+  const int axes = call.box.rank() - 2;
+  return windows_that_read(range, read_pool("pool", call.call.attributes, axes).windows, kMostSpatial - axes + axis - 2, count);
+}
+
+template <bool adaptive> void narrow_pool(const RegionCall& call) {
+  const Shape &in = call.call.inputs[0].shape, &out = call.results.types[0].shape;
+  for (Region& region : call.needed)
+    for (int i = 0; i < call.box.rank(); ++i)
+      region.padded(i, i < 2 ? Reading{call.box[i]} : read_by_pool<adaptive>(call.box[i], call, i, in[i], out[i]));
+  if (call.needed.size() > 1) // elements at which another is the largest, which of one element need not be asked
+    for (Region& region : call.needed) region.loosen(Fit::loose);
+}
+
+// Of the cotangent the windows that read this part; of the input, where that decides, all of these windows.
+template <bool adaptive> void narrow_pool_vjp(const RegionCall& call) {
+  const Shape &of_result = call.call.inputs[0].shape, &of_input = call.results.types[0].shape;
+  for (int i = 0; i < call.box.rank(); ++i) {
+    const Reading windows =
+        i < 2 ? Reading{call.box[i]} : pools_that_read<adaptive>(call.box[i], call, i, of_input[i], of_result[i]);
+    call.needed[0].within(i, windows);
+    if (call.needed.size() > 1)
+      call.needed[1].padded(i, i < 2 ? windows : read_by_pool<adaptive>(windows.range, call, i, of_input[i], of_result[i]));
+  }
+  if (call.needed.size() > 1)
+    for (Region& region : call.needed) region.loosen(Fit::loose);
+}
+
+template <bool adaptive> constexpr RegionRule kPool = {adaptive ? "bins" : "windows", narrow_pool<adaptive>};
+template <bool adaptive>
+constexpr RegionRule kPoolVjp = {adaptive ? "bins around it" : "windows around it", narrow_pool_vjp<adaptive>};
+
 // A flop for each element of each window.
 Cost cost_of_pooling(const Call& call, const ResultTypes& results) {
   const auto n = static_cast<double>(call.inputs[0].elements()), m = static_cast<double>(results.types[0].shape.elements());
@@ -134,10 +178,11 @@ Cost cost_of_pooling(const Call& call, const ResultTypes& results) {
                                                         m * static_cast<double>(bytes_of(results.types[0].dtype))};
 }
 
-constexpr Definition pooling_definition(Infer infer, Kernel kernel, Vjp vjp = nullptr, Jvp jvp = nullptr,
-                                        std::uint32_t keep = 0) {
+constexpr Definition pooling_definition(Infer infer, const RegionRule& regions, Kernel kernel, Vjp vjp = nullptr,
+                                        Jvp jvp = nullptr, std::uint32_t keep = 0) {
   Definition d;
   d.infer = infer;
+  d.regions = &regions;
   d.kernel = kernel;
   d.vjp = vjp;
   d.jvp = jvp;
@@ -153,8 +198,8 @@ template <unsigned x, bool adaptive> constexpr Definition definition_of_max() {
               pick = adaptive ? O::adaptive_pick_max : O::pick_max;
   constexpr Infer infer = adaptive ? infer_sizes<0> : infer_pool;
   constexpr cpu::MaxPool what = x == 0 ? cpu::MaxPool::value : cpu::MaxPool::pick;
-  return pooling_definition(x == 0 ? infer : infer_pick<infer>, max_kernel<what, adaptive>, max_vjp<x, reverse>, max_jvp<x, pick>,
-                            keep_input(x));
+  return pooling_definition(x == 0 ? infer : infer_pick<infer>, kPool<adaptive>, max_kernel<what, adaptive>, max_vjp<x, reverse>,
+                            max_jvp<x, pick>, keep_input(x));
 }
 
 } // namespace
@@ -163,14 +208,14 @@ namespace definitions {
 
 constinit const Definition max_pool = definition_of_max<0, false>();
 constinit const Definition pick_max = definition_of_max<1, false>();
-constinit const Definition max_pool_vjp = pooling_definition(infer_max_vjp, max_vjp_kernel<false>);
+constinit const Definition max_pool_vjp = pooling_definition(infer_max_vjp, kPoolVjp<false>, max_vjp_kernel<false>);
 constinit const Definition adaptive_max_pool = definition_of_max<0, true>();
 constinit const Definition adaptive_pick_max = definition_of_max<1, true>();
-constinit const Definition adaptive_max_pool_vjp = pooling_definition(infer_max_vjp, max_vjp_kernel<true>);
-constinit const Definition average_pool = pooling_definition(infer_pool, average_kernel, average_vjp);
-constinit const Definition average_pool_vjp = pooling_definition(infer_sizes<kPoolSizes>, average_vjp_kernel);
-constinit const Definition adaptive_average_pool = pooling_definition(infer_sizes<0>, adaptive_kernel, adaptive_vjp);
-constinit const Definition adaptive_average_pool_vjp = pooling_definition(infer_sizes<0>, adaptive_vjp_kernel);
+constinit const Definition adaptive_max_pool_vjp = pooling_definition(infer_max_vjp, kPoolVjp<true>, max_vjp_kernel<true>);
+constinit const Definition average_pool = pooling_definition(infer_pool, kPool<false>, average_kernel, average_vjp);
+constinit const Definition average_pool_vjp = pooling_definition(infer_sizes<kPoolSizes>, kPoolVjp<false>, average_vjp_kernel);
+constinit const Definition adaptive_average_pool = pooling_definition(infer_sizes<0>, kPool<true>, adaptive_kernel, adaptive_vjp);
+constinit const Definition adaptive_average_pool_vjp = pooling_definition(infer_sizes<0>, kPoolVjp<true>, adaptive_vjp_kernel);
 
 } // namespace definitions
 

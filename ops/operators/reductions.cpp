@@ -7,6 +7,7 @@
 #include "ops/cpu/loops/elementwise.h"
 #include "ops/cpu/loops/groups.h"
 #include "ops/cpu/reduce/reduce.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
 #include "ops/pointwise.h"
@@ -226,9 +227,19 @@ void sum_to_vjp(const VjpCall& call) {
                                          rules::attributes({Attribute::of_list(call.inputs[0].shape.sizes())}));
 }
 
-constexpr Definition reduction_definition(Infer infer, Kernel kernel, Vjp vjp) {
+void narrow_sum_to(const RegionCall& call) {
+  Region& region = call.needed[0];
+  const int added = region.box.rank() - call.box.rank();
+  const Shape &from = call.call.inputs[0].shape, &to = call.results.types[0].shape;
+  for (int i = added; i < from.rank(); ++i)
+    if (to[i - added] == from[i]) region.within(i, call.box[i - added]);
+}
+constexpr RegionRule kRegionsOfSumTo = {"all along the axes reduced", narrow_sum_to};
+
+constexpr Definition reduction_definition(Infer infer, Kernel kernel, Vjp vjp, const RegionRule& regions = regions::reduction) {
   Definition d;
   d.infer = infer;
+  d.regions = &regions;
   d.kernel = kernel;
   d.vjp = vjp;
   d.cost = cost_of_reduction;
@@ -245,7 +256,7 @@ template <bool largest> constexpr Definition definition_of_extreme() {
 }
 
 constexpr Definition definition_of_sum_to() {
-  Definition d = reduction_definition(infer_sum_to, sum_to_kernel, sum_to_vjp);
+  Definition d = reduction_definition(infer_sum_to, sum_to_kernel, sum_to_vjp, kRegionsOfSumTo);
   d.view = view_sum_to;
   return d;
 }
@@ -258,8 +269,10 @@ constinit const Definition sum = reduction_definition(infer_sum, reduce_kernel<c
 constinit const Definition mean = reduction_definition(infer_floating_reduction, reduce_kernel<cpu::Reduction::mean>, mean_vjp);
 constinit const Definition max_over = definition_of_extreme<true>();
 constinit const Definition min_over = definition_of_extreme<false>();
-constinit const Definition max_over_mask = reduction_definition(infer_mask, mask_kernel<pointwise::Max>, nullptr);
-constinit const Definition min_over_mask = reduction_definition(infer_mask, mask_kernel<pointwise::Min>, nullptr);
+constinit const Definition max_over_mask =
+    reduction_definition(infer_mask, mask_kernel<pointwise::Max>, nullptr, regions::reduction_mask);
+constinit const Definition min_over_mask =
+    reduction_definition(infer_mask, mask_kernel<pointwise::Min>, nullptr, regions::reduction_mask);
 constinit const Definition sum_to = definition_of_sum_to();
 
 } // namespace definitions

@@ -2,6 +2,7 @@
 #include "ops/cpu/spatial/resample.h"
 
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 
 #include <fmt/format.h>
@@ -47,6 +48,58 @@ template <OperatorId reverse> void vjp(const VjpCall& call) {
   call.results[0] = rules::fit(call.runtime, call.runtime.apply(reverse, {call.cotangents[0]}, attributes), call.inputs[0]);
 }
 
+// --- regions. Positions rise, so a range is made of what lies between those of its first and its last.
+
+Range read_by(Resampling how, std::int64_t i, std::int64_t in, std::int64_t out) {
+  const cpu::Neighbours found = cpu::neighbours(how, i, in, out);
+  return {found.low, found.low + (found.beyond != 0 ? 2 : 1)};
+}
+
+template <bool linear> void narrow_resampled(const RegionCall& call) {
+  const Shape &in = call.call.inputs[0].shape, &out = call.results.types[0].shape;
+  Region& x = call.needed[0];
+  for (int i = 0; i < in.rank(); ++i) {
+    const Range& range = call.box[i];
+    if (i < 2) {
+      x.within(i, range);
+      continue;
+    }
+    const auto of = [&](std::int64_t at) { return read_by(how<linear>(call.call.attributes), at, in[i], out[i]); };
+    const bool all = in[i] <= out[i] || range.size() == 1; // else some are stepped over
+    x.within(i, Reading{{of(range.begin).begin, of(range.end - 1).end}, all ? Fit::every : Fit::borders});
+  }
+}
+
+// Of the cotangent the positions whose neighbours are in the range.
+template <bool linear> void narrow_resampled_vjp(const RegionCall& call) {
+  const Shape &of_result = call.call.inputs[0].shape, &of_input = call.results.types[0].shape;
+  Region& c = call.needed[0];
+  for (int i = 0; i < of_input.rank(); ++i) {
+    const Range& range = call.box[i];
+    if (i < 2) {
+      c.within(i, range);
+      continue;
+    }
+    const auto of = [&](std::int64_t at) { return read_by(how<linear>(call.call.attributes), at, of_input[i], of_result[i]); };
+    const auto first = [&](auto&& holds) { // from which on something holds
+      std::int64_t low = 0, high = of_result[i];
+      while (low < high) {
+        const std::int64_t middle = low + (high - low) / 2;
+        if (holds(of(middle)))
+          high = middle;
+        else
+          low = middle + 1;
+      }
+      return low;
+    };
+    c.within(i, Range{first([&](const Range& read) { return read.end > range.begin; }),
+                      first([&](const Range& read) { return read.begin >= range.end; })});
+  }
+}
+
+template <bool linear> constexpr RegionRule kResampled = {"neighbours, by where it is in the whole", narrow_resampled<linear>};
+template <bool linear> constexpr RegionRule kResampledVjp = {"places with such neighbours", narrow_resampled_vjp<linear>};
+
 // Two flops for each neighbour of each element.
 template <bool linear> Cost cost(const Call& call, const ResultTypes& results) {
   const Tensor& x = call.inputs[0];
@@ -55,9 +108,10 @@ template <bool linear> Cost cost(const Call& call, const ResultTypes& results) {
               n * static_cast<double>(bytes_of(x.dtype)) + m * static_cast<double>(bytes_of(results.types[0].dtype))};
 }
 
-template <bool linear> constexpr Definition resampling_definition(Kernel kernel, Vjp vjp = nullptr) {
+template <bool linear> constexpr Definition resampling_definition(const RegionRule& regions, Kernel kernel, Vjp vjp = nullptr) {
   Definition d;
   d.infer = infer<linear>;
+  d.regions = &regions;
   d.kernel = kernel;
   d.vjp = vjp;
   d.cost = cost<linear>;
@@ -69,11 +123,11 @@ template <bool linear> constexpr Definition resampling_definition(Kernel kernel,
 namespace definitions {
 
 constinit const Definition interpolate_nearest =
-    resampling_definition<false>(kernel<false>, vjp<OperatorId::interpolate_nearest_vjp>);
+    resampling_definition<false>(kResampled<false>, kernel<false>, vjp<OperatorId::interpolate_nearest_vjp>);
 constinit const Definition interpolate_linear =
-    resampling_definition<true>(kernel<true>, vjp<OperatorId::interpolate_linear_vjp>);
-constinit const Definition interpolate_nearest_vjp = resampling_definition<false>(vjp_kernel<false>);
-constinit const Definition interpolate_linear_vjp = resampling_definition<true>(vjp_kernel<true>);
+    resampling_definition<true>(kResampled<true>, kernel<true>, vjp<OperatorId::interpolate_linear_vjp>);
+constinit const Definition interpolate_nearest_vjp = resampling_definition<false>(kResampledVjp<false>, vjp_kernel<false>);
+constinit const Definition interpolate_linear_vjp = resampling_definition<true>(kResampledVjp<true>, vjp_kernel<true>);
 
 } // namespace definitions
 

@@ -94,7 +94,7 @@ void set_layout(const Operator& op, std::span<const Tensor> inputs, bool channel
     return;
   }
   const Tensor* model = nullptr;
-  if (op.slices == Slices::pointwise && out.rank() > 1) {
+  if (op.in_shared_layout && out.rank() > 1) {
     for (const Tensor& t : inputs) {
       if (t.weak) continue;
       if (!(t.shape == out.shape) || (model != nullptr && t.strides != model->strides)) {

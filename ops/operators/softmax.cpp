@@ -3,6 +3,7 @@
 #include "ops/convert.h"
 #include "ops/cpu/loops/elementwise.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 #include "ops/pointwise.h"
 
@@ -50,15 +51,25 @@ void log_softmax_jvp(const JvpCall& call) {
   call.results[0] = t - summed(exp(y) * t, call.attributes);
 }
 
+// The reverse rule of the logarithm, c - exp(y) times the sum of c.
+void narrow_logarithm_vjp(const RegionCall& call) {
+  const int axis = axis_of(shown_name(call.call.op), call.call.attributes, call.call.inputs[0].shape);
+  regions::narrow_but(call.needed[0], call.box, 1u << axis);
+  regions::narrow_but(call.needed[1], call.box, 0);
+}
+constexpr RegionRule kRegionsOfLogarithmVjp = {"all along the axis, and its place", narrow_logarithm_vjp};
+
 // Exponentials count as some twenty operations.
 Cost cost_of_softmax(const Call& call, const ResultTypes& results) {
   const auto n = static_cast<double>(results.types[0].shape.elements());
   return Cost{25 * n, n * static_cast<double>(bytes_of(call.inputs[0].dtype) + bytes_of(results.types[0].dtype))};
 }
 
-constexpr Definition softmax_definition(Kernel kernel, Vjp vjp, Jvp jvp, std::uint32_t keep) {
+constexpr Definition softmax_definition(Kernel kernel, Vjp vjp, Jvp jvp, std::uint32_t keep,
+                                        const RegionRule& regions = regions::line) {
   Definition d;
   d.infer = infer_softmax;
+  d.regions = &regions;
   d.kernel = kernel;
   d.vjp = vjp;
   d.jvp = jvp;
@@ -76,7 +87,8 @@ constinit const Definition softmax =
 constinit const Definition log_softmax = softmax_definition(
     softmax_kernel<cpu::Softmax::logarithm>, ops::softmax_vjp<OperatorId::log_softmax_vjp>, log_softmax_jvp, kKeepOutput);
 constinit const Definition softmax_vjp = softmax_definition(softmax_kernel<cpu::Softmax::plain_vjp>, nullptr, nullptr, 0);
-constinit const Definition log_softmax_vjp = softmax_definition(softmax_kernel<cpu::Softmax::logarithm_vjp>, nullptr, nullptr, 0);
+constinit const Definition log_softmax_vjp =
+    softmax_definition(softmax_kernel<cpu::Softmax::logarithm_vjp>, nullptr, nullptr, 0, kRegionsOfLogarithmVjp);
 
 } // namespace definitions
 

@@ -2,6 +2,7 @@
 #include "ops/cpu/lines/running_sum.h"
 #include "ops/cpu/lines/sort.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 
 #include <fmt/format.h>
@@ -32,6 +33,18 @@ void cumulative_vjp(const VjpCall& call) {
   if (rules::wanted(call, 0))
     call.results[0] = call.runtime.apply(OperatorId::cumulative_sum_vjp, {call.cotangents[0]}, call.attributes);
 }
+
+template <bool reverse> void narrow_cumulative(const RegionCall& call) {
+  const int axis = axis_of("cumulative-sum", call.call.attributes, 0, call.call.inputs[0].shape);
+  Box box = call.box;
+  if (reverse)
+    box[axis].end = call.call.inputs[0].shape[axis];
+  else
+    box[axis].begin = 0;
+  regions::narrow_but(call.needed[0], box, 0);
+}
+constexpr RegionRule kUpToEach = {"up to its place along the axis", narrow_cumulative<false>};
+constexpr RegionRule kFromEach = {"from its place on along the axis", narrow_cumulative<true>};
 
 // --- order
 
@@ -130,24 +143,29 @@ Cost cost_of_sort(const Call& call, const ResultTypes&) {
 namespace definitions {
 
 constinit const Definition cumulative_sum = {
-    .infer = infer_cumulative, .kernel = cumulative_kernel<false>, .vjp = cumulative_vjp};
-constinit const Definition cumulative_sum_vjp = {.infer = infer_cumulative, .kernel = cumulative_kernel<true>};
+    .infer = infer_cumulative, .regions = &kUpToEach, .kernel = cumulative_kernel<false>, .vjp = cumulative_vjp};
+constinit const Definition cumulative_sum_vjp = {
+    .infer = infer_cumulative, .regions = &kFromEach, .kernel = cumulative_kernel<true>};
 constinit const Definition sort = {.infer = infer_sort<false>,
+                                   .regions = &regions::order,
                                    .kernel = sort_kernel<false>,
                                    .vjp = sort_vjp_rule,
                                    .jvp = sort_jvp,
                                    .keep = keep_input(0),
                                    .cost = cost_of_sort};
-constinit const Definition sort_vjp = {.infer = infer_put_back, .kernel = sort_vjp_kernel};
-constinit const Definition argsort = {.infer = infer_sort<true>, .kernel = sort_kernel<true>, .cost = cost_of_sort};
+constinit const Definition sort_vjp = {.infer = infer_put_back, .regions = &regions::order, .kernel = sort_vjp_kernel};
+constinit const Definition argsort = {
+    .infer = infer_sort<true>, .regions = &regions::order, .kernel = sort_kernel<true>, .cost = cost_of_sort};
 constinit const Definition top_k = {.infer = infer_top_k,
+                                    .regions = &regions::order_by_second,
                                     .kernel = top_k_kernel,
                                     .vjp = top_k_vjp_rule,
                                     .jvp = top_k_jvp,
                                     .keep = keep_input(0),
                                     .cost = cost_of_sort};
-constinit const Definition top_k_vjp = {.infer = infer_put_back, .kernel = top_k_vjp_kernel};
-constinit const Definition top_k_places = {.infer = infer_places, .kernel = places_kernel};
+constinit const Definition top_k_vjp = {
+    .infer = infer_put_back, .regions = &regions::order_by_second, .kernel = top_k_vjp_kernel};
+constinit const Definition top_k_places = {.infer = infer_places, .regions = &regions::order_by_second, .kernel = places_kernel};
 
 } // namespace definitions
 

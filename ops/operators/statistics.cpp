@@ -2,6 +2,7 @@
 // masked scores.
 #include "ops/cpu/reduce/statistics.h"
 #include "ops/cpu/normalize/softmax.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 
 #include "ops/norm_powers.h"
@@ -188,6 +189,14 @@ void infer_place(const Call& call, ResultTypes& results) {
   refuse_nothing(call, results, call.op.id == OperatorId::argmax ? "largest element" : "smallest element");
 }
 
+void narrow_place(const RegionCall& call) {
+  const Attributes& attributes = call.call.attributes;
+  regions::narrow_unreduced(call.needed[0], call.box, mask_of_line(attributes, call.call.inputs[0].shape, "argmax"),
+                            keeps_axes(attributes));
+  call.needed[0].loosen(Fit::loose);
+}
+constexpr RegionRule kRegionsOfPlace = {"all along the axis", narrow_place};
+
 template <bool largest> void place_kernel(const KernelCall& call) {
   cpu::index_of_extreme(call, mask_of_line(call.attributes, call.inputs[0].shape, "argmax"), largest);
 }
@@ -227,9 +236,22 @@ Cost cost_of_exponentials(const Call& call, const ResultTypes& results) {
   return cost;
 }
 
+// The mask is stretched over the scores.
+void narrow_fused(const RegionCall& call) {
+  Box box = call.box;
+  const int last = box.rank() - 1;
+  box[last] = {0, call.call.inputs[0].shape[last]};
+  for (Region& region : call.needed) {
+    region.stretched(region.box.rank(), box, box.rank());
+    if (box[last].size() < 2) region.loosen(Fit::loose); // that of one score is 1
+  }
+}
+constexpr RegionRule kRegionsOfFused = {"all along the last axis", narrow_fused};
+
 constexpr Definition reduction(Infer infer, Kernel kernel, Vjp vjp = nullptr, Jvp jvp = nullptr, std::uint32_t keep = 0) {
   Definition d;
   d.infer = infer;
+  d.regions = &regions::reduction;
   d.kernel = kernel;
   d.vjp = vjp;
   d.jvp = jvp;
@@ -240,6 +262,11 @@ constexpr Definition reduction(Infer infer, Kernel kernel, Vjp vjp = nullptr, Jv
 
 constexpr Definition with_exponentials(Definition d) {
   d.cost = cost_of_exponentials;
+  return d;
+}
+
+constexpr Definition with_regions(Definition d, const RegionRule& regions) {
+  d.regions = &regions;
   return d;
 }
 
@@ -259,20 +286,24 @@ namespace definitions {
 
 constinit const Definition prod = reduction(infer_prod, prod_kernel, prod_vjp_rule, prod_jvp, keep_input(0));
 constinit const Definition prod_along = reduction(infer_prod_along, prod_along_kernel, prod_vjp_rule, prod_jvp, kKeepInputs);
-constinit const Definition prod_vjp = {.infer = infer_group_vjp, .kernel = prod_vjp_kernel};
+constinit const Definition prod_vjp = {.infer = infer_group_vjp, .regions = &regions::reduction_vjp, .kernel = prod_vjp_kernel};
 constinit const Definition norm = reduction(infer_norm, norm_kernel, reduction_vjp<OperatorId::norm_vjp, true>, norm_jvp, kBoth);
-constinit const Definition norm_vjp = {.infer = infer_group_vjp, .kernel = norm_vjp_kernel};
+constinit const Definition norm_vjp = {
+    .infer = infer_group_vjp, .regions = &regions::reduction_vjp_at_place, .kernel = norm_vjp_kernel};
 constinit const Definition logsumexp = with_exponentials(
     reduction(infer_floating_reduction, logsumexp_kernel, reduction_vjp<OperatorId::logsumexp_vjp, true>, logsumexp_jvp, kBoth));
-constinit const Definition logsumexp_vjp = {.infer = infer_group_vjp, .kernel = logsumexp_vjp_kernel};
+constinit const Definition logsumexp_vjp = {
+    .infer = infer_group_vjp, .regions = &regions::reduction_vjp_at_place, .kernel = logsumexp_vjp_kernel};
 constinit const Definition variance = reduction(infer_floating_reduction, variance_kernel,
                                                 reduction_vjp<OperatorId::variance_vjp, false>, variance_jvp, keep_input(0));
-constinit const Definition variance_vjp = {.infer = infer_group_vjp, .kernel = variance_vjp_kernel};
-constinit const Definition argmax = reduction(infer_place, place_kernel<true>);
-constinit const Definition argmin = reduction(infer_place, place_kernel<false>);
-constinit const Definition fused_softmax =
-    over_scores(with_exponentials(reduction(infer_fused, fused_kernel, fused_vjp, fused_jvp, kKeepOutput)));
-constinit const Definition fused_softmax_vjp = {.infer = infer_same, .kernel = fused_vjp_kernel, .may_overwrite = keep_input(0)};
+constinit const Definition variance_vjp = {
+    .infer = infer_group_vjp, .regions = &regions::reduction_vjp, .kernel = variance_vjp_kernel};
+constinit const Definition argmax = with_regions(reduction(infer_place, place_kernel<true>), kRegionsOfPlace);
+constinit const Definition argmin = with_regions(reduction(infer_place, place_kernel<false>), kRegionsOfPlace);
+constinit const Definition fused_softmax = with_regions(
+    over_scores(with_exponentials(reduction(infer_fused, fused_kernel, fused_vjp, fused_jvp, kKeepOutput))), kRegionsOfFused);
+constinit const Definition fused_softmax_vjp = {
+    .infer = infer_same, .regions = &kRegionsOfFused, .kernel = fused_vjp_kernel, .may_overwrite = keep_input(0)};
 
 } // namespace definitions
 

@@ -2,10 +2,12 @@
 // and the reverse rule follow.
 #include "ops/cpu/elements/updates.h"
 #include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
 #include "ops/pointwise.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace cairn::ops {
@@ -119,6 +121,16 @@ constexpr std::array<unsigned, WeightedSquareSum::operands> kOfSquares = {2, 3, 
 constexpr std::array<unsigned, AdamStep::operands> kOfStep = {0, 11, 12, 8, 9, 10};
 constexpr unsigned kNewMean = 11, kNewSquares = 12, kAdamOperands = 11;
 
+// Each result is made of what its formula has.
+void narrow_adam_update(const RegionCall& call) {
+  regions::pointwise.narrow(call);
+  if (call.result == 0) return;
+  const auto& of = call.result == 1 ? kOfMean : kOfSquares;
+  for (unsigned i = 0; i < kAdamOperands; ++i)
+    if (std::ranges::find(of, i) == of.end()) call.needed[i].unseen();
+}
+constexpr RegionRule kRegionsOfAdam = {"its place", narrow_adam_update};
+
 // Adds slopes of one of the three by its operands, times `part`, to what there is by operand of the update, new mean and squares.
 template <class F, class N, class In, std::size_t n>
 void add_slopes(const N& part, const std::array<unsigned, n>& operands, std::span<const bool> wanted, const In& in,
@@ -192,25 +204,27 @@ void adam_update_jvp(const JvpCall& call) {
 constexpr Definition adam_update_definition() {
   Definition d;
   d.infer = infer_adam_update;
+  d.regions = &kRegionsOfAdam;
   d.kernel = cpu::adam_update;
   d.vjp = adam_update_vjp;
   d.jvp = adam_update_jvp;
   for (unsigned i = 0; i < kAdamOperands; ++i) d.keep |= keep_input(i);
   d.may_overwrite = kKeepInputs;
   d.each_over_its_own = true;
-  d.slices = Slices::pointwise;
+  d.in_shared_layout = true;
   return d;
 }
 
 template <class F> constexpr Definition update(Kernel kernel) {
   Definition d;
   d.infer = infer_update;
+  d.regions = &regions::pointwise;
   d.kernel = kernel;
   d.vjp = update_vjp<F>;
   d.jvp = update_jvp<F>;
   for (unsigned i = 0; i < F::operands; ++i) d.keep |= keep_input(i);
   d.may_overwrite = kKeepInputs;
-  d.slices = Slices::pointwise;
+  d.in_shared_layout = true;
   return d;
 }
 

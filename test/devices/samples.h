@@ -516,8 +516,7 @@ inline bool Maker::make_any(OperatorId id, Sample& sample) {
   }
   default: {
     if (over_space(id, sample)) return true;
-    if (op.slices != Slices::pointwise || op.signature.letters().find_first_not_of("TXIn") != std::string_view::npos)
-      return false;
+    if (!op.in_shared_layout || op.signature.letters().find_first_not_of("TXIn") != std::string_view::npos) return false;
     const bool internal = static_cast<unsigned>(id) >= kOperators;
     const bool unary = op.signature.letters() == "T";
     const DType type = floating();

@@ -3,6 +3,7 @@
 #include "gpu/supported.h"
 #include "ops/operator_ids.h"
 #include "ops/operators/registry.h"
+#include "ops/regions.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -124,7 +125,9 @@ std::string page() {
     ++all;
     there += on_cuda(op).empty() ? 0 : 1;
   }
-  out += fmt::format("That is {} of {}.\n\n", there, all);
+  out += fmt::format("That is {} of {}. *Region* tells of which elements of its operands an element\nof a result is made, along "
+                     "the axes that it has in common with them.\n\n",
+                     there, all);
   out +=
       "Types follow NumPy's rules of promotion (bf16 gives way to f32 and f64), shapes NumPy's rules of broadcasting. Numbers "
       "of the program are\n"
@@ -156,11 +159,11 @@ std::string page() {
       "number. Denormal operands count as zeros. In `logsumexp` the derivative at an operand of -inf is 0, also where all "
       "are. `norm` and its derivatives are right for all\n"
       "magnitudes of elements; where one is infinite there is no direction, and its derivative is a NaN.\n\n"
-      "| name | operands | result | derivative | kept | CUDA |\n|---|---|---|---|---|---|\n";
+      "| name | operands | result | derivative | kept | region | CUDA |\n|---|---|---|---|---|---|---|\n";
   for (const Operator& op : all_operators()) {
     if (said_name(op).empty()) continue; // for rules alone
-    out += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", said_name(op), operands(op.signature.letters()), cell(op.text),
-                       derivative(op), kept(op), on_cuda(op));
+    out += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", said_name(op), operands(op.signature.letters()), cell(op.text),
+                       derivative(op), kept(op), op.regions->text, on_cuda(op));
   }
   return out;
 }

@@ -5,6 +5,7 @@
 
 #include "ops/cpu/loops/isa.h"
 #include "ops/cpu/spatial/positions.h"
+#include "ops/regions.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -22,7 +23,8 @@ Box window_of(const Pool& pool, const Sizes& at, const Sizes& in, const Sizes& o
   Box box{};
   for (std::size_t i = 0; i < kMostSpatial; ++i) {
     if (pool.bins) {
-      box[i] = {at[i] * in[i] / out[i], ((at[i] + 1) * in[i] + out[i] - 1) / out[i]};
+      const auto [begin, end] = bin(at[i], in[i], out[i]);
+      box[i] = {begin, end};
     } else {
       const std::int64_t first = at[i] * pool.windows.stride[i] - pool.windows.padding[i];
       box[i] = {std::max<std::int64_t>(0, first), std::min(in[i], first + pool.windows.kernel[i])};
@@ -36,7 +38,8 @@ Box windows_with(const Pool& pool, const Sizes& at, const Sizes& in, const Sizes
   Box box{};
   for (std::size_t i = 0; i < kMostSpatial; ++i) {
     if (pool.bins) {
-      box[i] = {at[i] * out[i] / in[i], ((at[i] + 1) * out[i] + in[i] - 1) / in[i]};
+      const auto [begin, end] = bin(at[i], out[i], in[i]);
+      box[i] = {begin, end};
     } else {
       const std::int64_t stride = pool.windows.stride[i], position = at[i] + pool.windows.padding[i];
       const std::int64_t before = position - pool.windows.kernel[i] + 1;

@@ -34,21 +34,12 @@ Table table_of(Resampling how, std::int64_t in, std::int64_t out) {
   Pace pace;
   for (std::int64_t i = 0; i < out; ++i) {
     pace.did(kPositionTakes);
-    // The position is a quotient of integers: no rounding decides between neighbours.
-    std::int64_t position = i * in, unit = out;
-    if (how == Resampling::linear) {
-      position = std::max<std::int64_t>(0, (2 * i + 1) * in - out);
-      unit = 2 * out;
-    } else if (how == Resampling::linear_corners) {
-      position = i * (in - 1);
-      unit = std::max<std::int64_t>(1, out - 1);
-    }
-    const std::int64_t low = position / unit;
-    const double beyond = static_cast<double>(position % unit) / static_cast<double>(unit);
-    if (how == Resampling::nearest || beyond == 0 || low + 1 == in)
-      table.add(low, {1});
+    const Neighbours found = neighbours(how, i, in, out);
+    const double beyond = static_cast<double>(found.beyond) / static_cast<double>(found.unit);
+    if (found.beyond == 0)
+      table.add(found.low, {1});
     else
-      table.add(low, {1 - beyond, beyond});
+      table.add(found.low, {1 - beyond, beyond});
   }
   return table;
 }
