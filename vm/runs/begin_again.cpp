@@ -225,6 +225,12 @@ bool is_running(const Engine& engine, const Outermost& found) {
   return !found.state->sweeping && found.run + 1 < engine.runs.size() && engine.runs[found.run + 1].kind == RunKind::interval;
 }
 
+// Whether the last action may have been to weigh a tape: of what others do a part may be done.
+bool may_be_weighing(const Engine& engine, const Outermost& found) {
+  return !found.state->sweeping && engine.refused_step_undone && found.run + 1 == engine.runs.size() &&
+         engine.runs[found.run].top == found.frame && bytecode::opcode_of(*found.frame->next()) == Opcode::run_act;
+}
+
 void note_relief(Engine& engine, bool on_device) {
   if (!on_device) return;
   if (ops::streaming::StreamingDevice* const device = engine.tensors().streaming(); device != nullptr) device->note_relief();
@@ -248,11 +254,12 @@ void let_go(Engine& engine, CheckpointState& s, const schedule::Schedule::Relief
 
 // What has been reversed stays so, and what is being swept is swept.
 bool go_on_with_less(Engine& engine, const Outermost& found) {
-  const bool sweeping = is_sweeping(engine, found);
-  if ((!sweeping && !is_running(engine, found)) || (found.state->start.empty() && kept_start(*found.state) == nullptr))
-    return false;
+  using During = schedule::Schedule::During;
+  const bool sweeping = is_sweeping(engine, found), weighing = may_be_weighing(engine, found);
+  if (!sweeping && !weighing && !is_running(engine, found)) return false;
+  if (found.state->start.empty() && kept_start(*found.state) == nullptr) return false;
   std::unique_ptr<schedule::Schedule> next = found.state->schedule->clone();
-  const std::optional<schedule::Schedule::Relief> relief = next->relieve(sweeping);
+  const std::optional<schedule::Schedule::Relief> relief = next->relieve(sweeping ? During::sweep : weighing ? During::weighing : During::run);
   if (!relief) return false;
   if (sweeping) {
     --engine.clock;

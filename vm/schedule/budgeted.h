@@ -74,6 +74,9 @@ public:
   // Memory has run out while the run is reversed: what is left is reversed from the initial state alone, in slot 0. False:
   // nothing is known that takes less.
   bool relieve(bool sweeping);
+  // The same where the interval that the first run is in took more than was left for it, to run it or to weigh its tape: the
+  // actions that come next let go of more and begin that interval again. False: there is nothing left to let go of.
+  bool relieve_first_run(bool weighing);
 
   void stopped(std::uint64_t steps_left);
   void taped(std::uint64_t records) { records_ = records; }
@@ -104,8 +107,7 @@ public:
     archive(self.records_);
     archive(self.all_records_);
     archive(self.largest_);
-    archive(self.most_taping_);
-    archive(self.most_tape_);
+    archive(self.left_for_next_);
     archive(self.older_);
     archive(self.peak_);
     archive(self.again_);
@@ -215,6 +217,7 @@ private:
   Weights told_of(std::size_t interval) const;
   std::vector<OldTensor> read_last_by(std::size_t interval) const;
   void survey_interval();
+  std::uint64_t bytes_of_next() const;
   bool can_grow() const { return budget_ < most_budget_; }
   void grow();
   std::uint64_t cost_of_one_tape() const;
@@ -268,8 +271,7 @@ private:
   std::uint64_t records_ = 0;     // on it
   std::uint64_t all_records_ = 0; // of all tapes that have been weighed
   std::uint64_t largest_ = 0;     // the most bytes of one operation
-  std::uint64_t most_taping_ = 0; // held for a while as an interval was taped and weighed
-  std::uint64_t most_tape_ = 0;   // bytes of an interval's tape beyond what is older than it
+  std::uint64_t left_for_next_ = 0; // bytes, for the interval that the first run is in
   std::uint64_t older_ = 0;       // bytes of what is older than the run
   std::uint64_t peak_ = 0;        // the most bytes foreseen beside that, so far
   std::uint64_t again_ = 0;       // steps that the plan runs again
