@@ -71,7 +71,7 @@ Layers random_layers(Random& random, std::size_t steps) {
 struct Outcome {
   std::uint64_t executed = 0, peak = 0, thinned = 0, weighed = 0;
   std::uint64_t spilled = 0, in_file = 0; // tapes, and the most bytes at once
-  std::uint64_t relieved = 0; // how often memory had run out
+  std::uint64_t relieved = 0;             // how often memory had run out
   bool reversed = false, misled = false, refused = false;
 };
 
@@ -368,6 +368,25 @@ TEST_CASE("a planned run is reversed and holds no more than its budget") {
   }
   MESSAGE("each step runs ", replays / runs, " times on average");
   CHECK(replays / runs < 1.8);
+}
+
+TEST_CASE("a first run goes on from the interval that took more than was left for it") {
+  Layers layers; // of one size, but for a few that nothing foretells
+  constexpr std::size_t kSteps = 60, kHeavy = 40;
+  layers.activation.push_back(0);
+  for (std::size_t i = 0; i < kSteps; ++i) {
+    layers.activation.push_back((i >= kHeavy && i < kHeavy + 2 ? std::uint64_t{48} : 4) << 10);
+    layers.own.push_back(1 << 10);
+    layers.skip.push_back(i);
+    layers.weight.push_back(0);
+  }
+  layers.level.assign(kSteps + 1, 0);
+  constexpr std::uint64_t kMemory = 230 << 10; // of 390 KiB that one tape takes
+  const Outcome outcome = planned(layers, kMemory);
+  CHECK((outcome.reversed && outcome.peak <= kMemory));
+  CHECK(outcome.relieved == 1);
+  CHECK(outcome.executed == 160);
+  CHECK(outcome.weighed == 21);
 }
 
 TEST_CASE("a run that comes again is reversed from what the first one has shown, in no more time and memory") {

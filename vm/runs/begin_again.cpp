@@ -259,7 +259,9 @@ bool go_on_with_less(Engine& engine, const Outermost& found) {
   if (!sweeping && !weighing && !is_running(engine, found)) return false;
   if (found.state->start.empty() && kept_start(*found.state) == nullptr) return false;
   std::unique_ptr<schedule::Schedule> next = found.state->schedule->clone();
-  const std::optional<schedule::Schedule::Relief> relief = next->relieve(sweeping ? During::sweep : weighing ? During::weighing : During::run);
+  const std::optional<schedule::Schedule::Relief> relief = next->relieve(sweeping   ? During::sweep
+                                                                         : weighing ? During::weighing
+                                                                                    : During::run);
   if (!relief) return false;
   if (sweeping) {
     --engine.clock;

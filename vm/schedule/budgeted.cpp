@@ -13,8 +13,8 @@ namespace cairn::schedule {
 
 namespace {
 
-// Of the budget, what is not planned with: what a program's own data grow by, code, what operators borrow while they run, and what
-// it takes to walk over a state that is saved. Little of it grows with the budget.
+// Of the budget, what is not planned with: what a program's own data grow by, code, what operators borrow while they run, and
+// what it takes to walk over a state that is saved. Little of it grows with the budget.
 constexpr std::uint64_t kReserve = 16;
 constexpr std::uint64_t kEnoughReserve = std::uint64_t{512} << 10; // bytes, from which on such a part does:
 constexpr std::uint64_t kLargeReserve = 32;
@@ -329,8 +329,8 @@ bool Budgeted::sound() const {
   if (older_ > kMostOfOne || planned_beside_ > kMostOfSum || peak_ > kMostOfSum || again_ > kMostOfSum ||
       again_cost_ > kMostOfOne || step_cost_ > kMostOfOne || budget_ > kMostOfSum || room_ > kMostOfSum || piece_ > kMostOfOne ||
       steps_ > kMostOfSum || records_ > kMostOfSum || all_records_ > kMostOfOne || largest_ > kMostOfOne ||
-      left_for_next_ > kMostOfOne || done_ > todo_.size() || most_budget_ > kMostOfSum ||
-      spare_ > kMostOfOne || short_ > kMostOfOne || relieved_at_ > kMostOfSum || fresh_cost_ > kMostOfOne ||
+      left_for_next_ > kMostOfOne || done_ > todo_.size() || most_budget_ > kMostOfSum || spare_ > kMostOfOne ||
+      short_ > kMostOfOne || relieved_at_ > kMostOfSum || fresh_cost_ > kMostOfOne ||
       (most_budget_ != 0 && budget_ > most_budget_))
     return false;
   if (most_steps_ == 0 || most_steps_ > kMostOfOne || reads_.size() > kMostReads || more_reads_ > kMostOfOne) return false;

@@ -261,22 +261,22 @@ private:
   void perform(const std::vector<Move>& moves, std::size_t from);
 
   std::uint64_t budget_ = 0;
-  std::uint64_t most_budget_ = 0; // that it may grow to, because nobody said what it should be; 0: somebody did
-  std::uint64_t spare_ = 0;       // then: what there is beside what is older than the run
-  std::uint64_t fresh_cost_ = 0;  // of a KiB of memory that was never used before
-  std::uint64_t room_ = 0;        // of the budget, for states, tapes and cotangents
-  std::uint64_t piece_ = 0;       // records of an interval's tape after which it ends,
-  std::uint64_t most_steps_ = 0;  // or steps
-  std::uint64_t steps_ = 0;       // of the tape in work
-  std::uint64_t records_ = 0;     // on it
-  std::uint64_t all_records_ = 0; // of all tapes that have been weighed
-  std::uint64_t largest_ = 0;     // the most bytes of one operation
+  std::uint64_t most_budget_ = 0;   // that it may grow to, because nobody said what it should be; 0: somebody did
+  std::uint64_t spare_ = 0;         // then: what there is beside what is older than the run
+  std::uint64_t fresh_cost_ = 0;    // of a KiB of memory that was never used before
+  std::uint64_t room_ = 0;          // of the budget, for states, tapes and cotangents
+  std::uint64_t piece_ = 0;         // records of an interval's tape after which it ends,
+  std::uint64_t most_steps_ = 0;    // or steps
+  std::uint64_t steps_ = 0;         // of the tape in work
+  std::uint64_t records_ = 0;       // on it
+  std::uint64_t all_records_ = 0;   // of all tapes that have been weighed
+  std::uint64_t largest_ = 0;       // the most bytes of one operation
   std::uint64_t left_for_next_ = 0; // bytes, for the interval that the first run is in
-  std::uint64_t older_ = 0;       // bytes of what is older than the run
-  std::uint64_t peak_ = 0;        // the most bytes foreseen beside that, so far
-  std::uint64_t again_ = 0;       // steps that the plan runs again
-  std::uint64_t again_cost_ = 0;  // modelled
-  std::uint64_t step_cost_ = 0;   // of a step, as it was told last
+  std::uint64_t older_ = 0;         // bytes of what is older than the run
+  std::uint64_t peak_ = 0;          // the most bytes foreseen beside that, so far
+  std::uint64_t again_ = 0;         // steps that the plan runs again
+  std::uint64_t again_cost_ = 0;    // modelled
+  std::uint64_t step_cost_ = 0;     // of a step, as it was told last
   bool survey_ = false;
   bool nested_ = false; // a derivative operator runs inside
   Last last_;

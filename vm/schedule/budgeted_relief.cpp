@@ -41,8 +41,8 @@ bool Budgeted::relieve(bool sweeping) {
 // The tape in work is given up, and its interval runs again from the state at its start, once there is room for twice as much as
 // was left for it, or for so much more that something goes.
 bool Budgeted::relieve_first_run(bool weighing) {
-  if (known_ || survey_ || handed_over_ || profile_.size() == 0 || states_.back().boundary != profile_.size()) return false;
-  if (stage_ != (weighing ? Stage::going : Stage::running) || done_ != todo_.size()) return false;
+  if (stage_ != (weighing ? Stage::going : Stage::running) || done_ != todo_.size() || survey_ || handed_over_) return false;
+  if (profile_.size() == 0 || states_.back().boundary != profile_.size()) return false;
   todo_.clear();
   done_ = 0;
   for (left_for_next_ = bounded(2 * left_for_next_ + 1); todo_.empty() && left_for_next_ < 2 * room_; left_for_next_ *= 2)
