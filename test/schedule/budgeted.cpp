@@ -287,7 +287,7 @@ private:
   bool runs_out() const { return limit_ != 0 && level() > limit_; }
 
   void relieve(Schedule::During during) {
-    const std::optional<Schedule::Relief> relief = schedule_->relieve(during);
+    const std::optional<Schedule::Relief> relief = schedule_->relieve(during, false);
     outcome_.refused = !relief;
     if (!relief) return;
     ++outcome_.relieved;

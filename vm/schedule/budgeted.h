@@ -74,6 +74,9 @@ public:
   // Memory has run out while the run is reversed: what is left is reversed from the initial state alone, in slot 0. False:
   // nothing is known that takes less.
   bool relieve(bool sweeping);
+  // Steps from the start of the run on that are then to be reversed, behind the tape that is being swept if one is; 0: none, or
+  // nobody knows.
+  std::uint64_t left_to_reverse(bool sweeping) const;
   // The same where the interval that the first run is in took more than was left for it, to run it or to weigh its tape: the
   // actions that come next let go of more and begin that interval again. False: there is nothing left to let go of.
   bool relieve_first_run(bool weighing);

@@ -7,15 +7,18 @@
 
 namespace cairn::schedule {
 
+std::uint64_t Budgeted::left_to_reverse(bool sweeping) const {
+  if (stage_ != Stage::reversing || survey_) return 0;
+  if (sweeping && (done_ == 0 || todo_[done_ - 1].kind != Action::Kind::reverse)) return 0;
+  const auto swept = std::count_if(todo_.begin(), todo_.begin() + static_cast<std::ptrdiff_t>(done_),
+                                   [](const Action& action) { return action.kind == Action::Kind::reverse; });
+  return swept == 0 ? 0 : sweeps_[static_cast<std::size_t>(swept) - 1]; // 0: of a known run, the end of which was not seen
+}
+
 // The parts of an interval may be on tapes of their own, some of which are swept already: the rest counts as all of it.
 bool Budgeted::relieve(bool sweeping) {
   constexpr std::uint64_t kMore = 16; // of the room is left alone each time
-  if (stage_ != Stage::reversing || survey_) return false;
-  if (sweeping && (done_ == 0 || todo_[done_ - 1].kind != Action::Kind::reverse)) return false;
-  const auto swept = std::count_if(todo_.begin(), todo_.begin() + static_cast<std::ptrdiff_t>(done_),
-                                   [](const Action& action) { return action.kind == Action::Kind::reverse; });
-  if (swept == 0) return false; // of a known run, the end of which was not seen
-  const std::uint64_t left = sweeps_[static_cast<std::size_t>(swept) - 1];
+  const std::uint64_t left = left_to_reverse(sweeping);
   if (left == 0 || (left == relieved_at_ && peak_ > room_)) return false;
   relieved_at_ = left;
   short_ = bounded(short_ + room_ / kMore);

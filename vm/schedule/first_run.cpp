@@ -208,6 +208,7 @@ Action FirstRun::next() {
     return placement_.next();
   case Stage::reversing:
     if (const auto action = reversal_.next()) return *action;
+    if (few_states_) break;
     if (budgeted_.handed_over()) {
       stage_ = Stage::rest;
       budgeted_.rest_is_reversed();
@@ -248,7 +249,7 @@ std::unique_ptr<Schedule> FirstRun::as_known(const std::optional<Budgeted>& know
   next->stage_ = Stage::budgeted;
   next->total_ = kToEnd;
   next->budgeted_ = *known;
-  next->survey_ = false;
+  next->survey_ = next->few_states_ = false;
   next->relieved_ = next->all_steps_ = 0;
   return next;
 }
@@ -266,7 +267,20 @@ std::uint64_t FirstRun::closer_look() const {
   return piece > 2 * look() ? piece : 0;
 }
 
-std::optional<Schedule::Relief> FirstRun::relieve(During during) {
+// What no plan is known for may do with hardly any states, and with the shortest tapes.
+bool FirstRun::reverse_with_few_states(bool sweeping) {
+  constexpr std::uint64_t kFew = 3;
+  const std::uint64_t left = budgeted_.left_to_reverse(sweeping);
+  if (left == 0) return false;
+  Slots slots;
+  const std::uint32_t start = slots.take();
+  reversal_ = Reversal(Reversal::Cut::revolve, kLeastBase, kFew, {{0, start}}, slots, left);
+  few_states_ = true;
+  stage_ = Stage::reversing;
+  return true;
+}
+
+std::optional<Schedule::Relief> FirstRun::relieve(During during, bool at_last) {
   const bool sweeping = during == During::sweep, weighing = during == During::weighing;
   if (survey_ || (weighing && stage_ != Stage::budgeted)) return std::nullopt;
   Relief relief;
@@ -286,7 +300,7 @@ std::optional<Schedule::Relief> FirstRun::relieve(During during) {
   case Stage::budgeted:
   case Stage::rest:
     if (!sweeping && budgeted_.relieve_first_run(weighing)) break;
-    if (weighing || !budgeted_.relieve(sweeping)) return std::nullopt;
+    if (weighing || (!budgeted_.relieve(sweeping) && !(at_last && reverse_with_few_states(sweeping)))) return std::nullopt;
     relief.all = true;
     break;
   default:

@@ -44,7 +44,7 @@ public:
   bool surveyed() const override;
   std::unique_ptr<Schedule> planned(std::uint64_t budget) const override;
   std::uint64_t least_of_any() const override { return budgeted_.least_of_any(); }
-  std::optional<Relief> relieve(During during) override;
+  std::optional<Relief> relieve(During during, bool at_last) override;
   std::uint64_t relieved() const override { return relieved_; }
   std::unique_ptr<Schedule> again() const override;
   bool misled() const override { return budgeted_.misled(); }
@@ -73,6 +73,7 @@ public:
     archive(self.start_kept_);
     archive(self.relieved_);
     archive(self.resumes_);
+    archive(self.few_states_);
     archive(self.all_steps_);
     archive(self.budgeted_);
     archive(self.placement_);
@@ -101,6 +102,7 @@ private:
   void take_over();
   std::string chosen() const; // the schedule, for people
   Action discard_start();
+  bool reverse_with_few_states(bool sweeping);
   std::unique_ptr<Schedule> as_known(const std::optional<Budgeted>& known) const;
 
   Spec::Kind kind_ = Spec::Kind::automatic;
@@ -121,6 +123,7 @@ private:
   bool start_kept_ = false;                         // in slot 0, while it may still turn out that the run is to be planned
   std::uint64_t relieved_ = 0;                      // how often memory ran out on the way
   bool resumes_ = false;                            // from the latest state that was left then
+  bool few_states_ = false;                         // what was left then is reversed by reversal_, and nothing else
   std::uint64_t all_steps_ = 0;                     // that are executed, where planning had ended; 0: nobody knows
   Budgeted budgeted_;
   Placement placement_;

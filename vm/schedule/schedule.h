@@ -253,9 +253,11 @@ public:
     std::vector<std::uint32_t> slots; // whose states go; or else
     bool all = false;                 // all states and all tapes put aside; the initial state is then in slot 0
   };
-  // None: there is nothing, or the run cannot go on without it.
-  virtual std::optional<Relief> relieve(During during) {
+  // None: there is nothing, or the run cannot go on without it. `at_last`: the program ends then, so anything is better that may
+  // do with less.
+  virtual std::optional<Relief> relieve(During during, bool at_last) {
     (void)during;
+    (void)at_last;
     return std::nullopt;
   }
   // How often that has helped: what was foreseen does not hold then.
