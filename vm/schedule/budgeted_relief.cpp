@@ -12,7 +12,8 @@ std::uint64_t Budgeted::left_to_reverse(bool sweeping) const {
   if (sweeping && (done_ == 0 || todo_[done_ - 1].kind != Action::Kind::reverse)) return 0;
   const auto swept = std::count_if(todo_.begin(), todo_.begin() + static_cast<std::ptrdiff_t>(done_),
                                    [](const Action& action) { return action.kind == Action::Kind::reverse; });
-  return swept == 0 ? 0 : sweeps_[static_cast<std::size_t>(swept) - 1]; // 0: of a known run, the end of which was not seen
+  // Nothing: since memory ran out the last time, or of a known run, the end of which was not seen.
+  return swept == 0 ? relieved_at_ : sweeps_[static_cast<std::size_t>(swept) - 1];
 }
 
 // The parts of an interval may be on tapes of their own, some of which are swept already: the rest counts as all of it.

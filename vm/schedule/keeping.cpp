@@ -17,8 +17,7 @@ constexpr std::size_t kMostTight = 3;
 constexpr std::size_t kMostTogether = 3;     // tapes of neighbours that are looked at together
 constexpr std::uint64_t kMostStays = 4;      // of the room, for what stays of tapes in the file
 constexpr std::size_t kBetweenQuestions = 8; // intervals
-constexpr double kUseOfState = 0.5;          // between two tapes, of running what comes behind it (an estimate),
-constexpr double kSoon = 1.25;               // where a byte of the tape behind it costs at most so much more than the next one
+constexpr double kUseOfState = 0.5;          // between two tapes, of running what comes behind it (an estimate)
 
 } // namespace
 
@@ -219,10 +218,13 @@ std::uint64_t Keeping::cost_without_state(std::size_t i) {
   return in_file ? all : profile_.intervals[i].forward;
 }
 
-// Whether the tape of that interval is among those to let go of soon, by what a byte of it costs and a byte of the next one does.
-// A lean tape that holds little is not, and then nobody misses the state at its start.
-bool Keeping::may_go_soon(std::size_t interval, double going_rate) const {
-  return static_cast<double>(profile_.intervals[interval].forward) <= kSoon * going_rate * static_cast<double>(tape_[interval]);
+// As a part of what it would be if the tape of that interval were the next one to let go of: less, and soon next to nothing, the
+// more a byte of that tape costs beside one of the next. A lean tape that holds little stays, and nobody misses the state at its
+// start.
+double Keeping::use_of_state(std::size_t interval, double going_rate) const {
+  const double worth = going_rate * static_cast<double>(tape_[interval]);
+  const double part = std::min(1.0, worth / (1 + static_cast<double>(profile_.intervals[interval].forward)));
+  return part * part * part * part;
 }
 
 // What it costs to do without the tapes of [i, end) and the states between them.
@@ -268,7 +270,7 @@ std::vector<Keeping::Drop> Keeping::drop() {
       consider(candidate, cost_without(from, end));
     }
   }
-  const double going_rate = best.empty() ? std::numeric_limits<double>::infinity() : best_cost / best_freed;
+  const double going_rate = best.empty() ? std::numeric_limits<double>::max() : best_cost / best_freed;
   // Nothing will run from the start of a tape in the file, unless that is the start of all.
   std::vector<bool> in_use = file_.tapes;
   in_use.resize(n, false);
@@ -290,7 +292,7 @@ std::vector<Keeping::Drop> Keeping::drop() {
   }
   for (std::size_t i = 1; i < n; ++i) {
     if (!states_[i] || (tapes_[i - 1] && !tapes_[i])) continue; // gaps need the state at their start
-    double cost = may_go_soon(i, going_rate) ? static_cast<double>(cost_without_state(i)) * kUseOfState : 0;
+    double cost = static_cast<double>(cost_without_state(i)) * kUseOfState * use_of_state(i, going_rate);
     if (!tapes_[i - 1]) {
       const std::size_t from = gap_begin(i), to = gap_end(i);
       const double with = cost_of_gap(from, to);
