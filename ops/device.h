@@ -194,6 +194,8 @@ public:
     const void* code = nullptr;
     std::uint32_t pc = 0;
   } maker;
+  // And with it, on which stream the operators of that instruction are put: execute, or update beside it.
+  StreamKind stream = StreamKind::execute;
 
 protected:
   Ledger& ledger() { return ledger_; }

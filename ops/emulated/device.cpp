@@ -217,17 +217,19 @@ public:
     trace_copy("disk", span, block.bytes, label);
     return span.end;
   }
+  Picoseconds end_of_launches(StreamKind stream) const override { return time_.end_of(stream); }
   Picoseconds next_launch() const override { return std::max(time_.end_of(StreamKind::execute), time_.host()); }
   void hold_next_launch(Picoseconds until) override { held_until_ = until; }
   void note_copy(StreamKind stream, Picoseconds begin, Picoseconds end, std::int64_t bytes, const CopyLabel& label) override {
-    const VirtualTime::Span span{begin, end, 0};
+    const VirtualTime::Span span{begin, end};
     time_.note(stream, span);
     trace_copy(name_of(stream), span, bytes, label);
   }
   ModelledTime modelled_time() const override {
     const auto seconds = [](Picoseconds time) { return static_cast<double>(time) * 1e-12; };
     return {seconds(std::max(time_.end(), time_.disk_end())),
-            seconds(time_.busy(StreamKind::execute)),
+            seconds(time_.busy(StreamKind::execute) + time_.busy(StreamKind::update)),
+            seconds(time_.busy(StreamKind::update)),
             seconds(time_.busy(StreamKind::copy_in)),
             seconds(time_.busy(StreamKind::copy_out)),
             seconds(time_.disk_busy()),
@@ -240,7 +242,8 @@ public:
             static_cast<Picoseconds>(rates.latency * 1e12)};
   }
   plans::Timeline timeline() const override {
-    return {time_.end_of(StreamKind::execute), time_.end_of(StreamKind::copy_in), time_.end_of(StreamKind::copy_out), 0};
+    const Picoseconds kernels = std::max(time_.end_of(StreamKind::execute), time_.end_of(StreamKind::update));
+    return {kernels, time_.end_of(StreamKind::copy_in), time_.end_of(StreamKind::copy_out)};
   }
   plans::Link disk_link() const override {
     const auto rate = static_cast<std::uint64_t>(options_.rates.disk);
@@ -362,7 +365,7 @@ private:
   template <class Note>
   Queued queue(std::list<Work> one, StreamKind kind, std::span<Block* const> reads, std::span<Block* const> writes, Note&& note) {
     Work& work = one.front();
-    stream(kind).start(streams_, faults_);
+    stream(kind).start(streams_, faults_, kernels_);
     const Operation operation = work.operation = ordering_.add(kind, reads, writes);
     VirtualTime::Span span;
     try {
@@ -460,6 +463,7 @@ private:
   std::int64_t in_use_ = 0, peak_ = 0; // as asked for
   std::int64_t staged_ = 0;            // at most; corrected when the stream has been waited for
   Faults faults_;
+  std::atomic<bool> kernels_ = false; // one of a stream runs that runs alone
   Streams streams_;
 };
 

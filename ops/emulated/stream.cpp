@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,23 @@ namespace {
 
 constexpr std::chrono::milliseconds kLook{5};
 constexpr std::size_t kCopied = std::size_t{1} << 20; // bytes at a time
+
+// Relaxed: what the tickets forget to order must not be put in order by this, or ThreadSanitizer would see less.
+class Alone {
+public:
+  explicit Alone(std::atomic<bool>& taken) : taken_(taken) {
+    while (taken_.exchange(true, std::memory_order_relaxed)) taken_.wait(true, std::memory_order_relaxed);
+  }
+  ~Alone() {
+    taken_.store(false, std::memory_order_relaxed);
+    taken_.notify_one();
+  }
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+
+private:
+  std::atomic<bool>& taken_;
+};
 
 } // namespace
 
@@ -28,8 +46,8 @@ Stream::~Stream() {
   thread_.join();
 }
 
-void Stream::start(Streams& all, Faults& faults) {
-  if (!thread_.joinable()) thread_ = std::thread([this, &all, &faults] { run(all, faults); });
+void Stream::start(Streams& all, Faults& faults, std::atomic<bool>& kernels) {
+  if (!thread_.joinable()) thread_ = std::thread([this, &all, &faults, &kernels] { run(all, faults, kernels); });
 }
 
 // Nobody wakes a thread that was cancelled, so it looks itself.
@@ -57,7 +75,7 @@ void Stream::wait_for(Ticket ticket, const Meter* meter) {
   wait(lock, meter, [this, ticket] { return done_.load(std::memory_order_acquire) >= ticket; });
 }
 
-void Stream::run(Streams& all, Faults& faults) {
+void Stream::run(Streams& all, Faults& faults, std::atomic<bool>& kernels) {
   const FlushDenormals flush;
   const Meter::Installed installed(&meter_);
   for (;;) {
@@ -70,7 +88,7 @@ void Stream::run(Streams& all, Faults& faults) {
     }
     Work& work = next.front();
     try {
-      perform(work, all, faults);
+      perform(work, all, faults, kernels);
     } catch (const std::bad_alloc&) { // also in the middle of telling what else went wrong
       faults.note_refusal();
     }
@@ -103,7 +121,7 @@ void Stream::copy(const Work& work) const {
   }
 }
 
-void Stream::perform(Work& work, Streams& all, Faults& faults) {
+void Stream::perform(Work& work, Streams& all, Faults& faults, std::atomic<bool>& kernels) {
   if (work.pause.count() > 0) std::this_thread::sleep_for(work.pause);
   for (std::size_t i = 0; i < kStreams; ++i)
     if (work.operation.waits[i] != 0) all[i].wait_for(work.operation.waits[i]);
@@ -116,6 +134,8 @@ void Stream::perform(Work& work, Streams& all, Faults& faults) {
     stream.wait_for(need.before.ticket); // the mistake has been told, it need not happen
   }
   if (work.kernel == nullptr) return copy(work);
+  std::optional<Alone> alone;
+  if (work.scratch_limit != Meter::kUnlimited) alone.emplace(kernels);
   if (meter_.cancelled()) return;
   try {
     meter_.lend(work.scratch_limit);

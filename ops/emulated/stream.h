@@ -63,8 +63,9 @@ public:
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Of the device's thread. The first operation starts the thread.
-  void start(Streams& all, Faults& faults);
+  // Of the device's thread. The first operation starts the thread. Where scratch memory is limited, kernels of streams that share
+  // `kernels` run one after another, since each of them may take all that there is.
+  void start(Streams& all, Faults& faults, std::atomic<bool>& kernels);
   // The device goes: nobody looks at results any more, and what is queued is left undone.
   void end() { meter_.cancel(); }
   // Waits while kMostQueued operations are queued. Throws Cancelled if the meter says so.
@@ -81,8 +82,8 @@ public:
 private:
   static constexpr std::size_t kMostQueued = 4096; // operations
   template <class Done> void wait(std::unique_lock<std::mutex>& lock, const Meter* meter, Done&& done);
-  void run(Streams& all, Faults& faults);
-  void perform(Work& work, Streams& all, Faults& faults);
+  void run(Streams& all, Faults& faults, std::atomic<bool>& kernels);
+  void perform(Work& work, Streams& all, Faults& faults, std::atomic<bool>& kernels);
   void copy(const Work& work) const;
 
   std::mutex mutex_;

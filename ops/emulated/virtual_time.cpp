@@ -33,13 +33,14 @@ Picoseconds VirtualTime::end_of(std::size_t stream, Ticket ticket) const {
 VirtualTime::Span VirtualTime::add(const Operation& operation, Picoseconds duration, Picoseconds ready) {
   const std::size_t own = index_of(operation.stream);
   const Picoseconds free = std::max(last_[own], host_);
-  Span span{std::max(free, ready), 0, 0};
-  span.begin = std::max(span.begin, end_of(operation.about));
-  span.waited = span.begin - free;
-  span.end = span.begin + duration;
+  const Picoseconds begin = std::max({free, ready, end_of(operation.about)});
+  Span span{begin, begin + duration};
+  if (operation.stream == StreamKind::execute || operation.stream == StreamKind::update) {
+    const KernelTime::Span taken = kernels_.take(host_, begin, duration);
+    span = {taken.begin, taken.end};
+  }
   last_[own] = span.end;
   busy_[own] += duration;
-  if (operation.stream == StreamKind::execute) stalled_ += span.waited;
   Ends& ends = ends_[own];
   ends.ends.push_back(span.end);
   if (ends.ends.size() > kRemembered) {
@@ -56,10 +57,9 @@ void VirtualTime::note(StreamKind stream, const Span& span) {
 
 VirtualTime::Span VirtualTime::add_to_disk(const Tickets& waits, Picoseconds duration, Picoseconds ready) noexcept {
   const Picoseconds free = std::max(disk_last_, host_);
-  Span span{std::max(free, ready), 0, 0};
-  span.begin = std::max(span.begin, end_of(waits));
-  span.waited = span.begin - free;
-  span.end = disk_last_ = span.begin + duration;
+  const Picoseconds begin = std::max({free, ready, end_of(waits)});
+  const Span span{begin, begin + duration};
+  disk_last_ = span.end;
   disk_busy_ += duration;
   return span;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ops/cost.h"
+#include "ops/emulated/kernel_time.h"
 #include "ops/ordering.h"
 
 #include <array>
@@ -11,8 +12,6 @@
 #include <deque>
 
 namespace cairn::ops {
-
-using Picoseconds = std::uint64_t;
 
 // Of a device and its link to the host: bytes, flops and products a second, and seconds.
 struct Rates {
@@ -34,7 +33,6 @@ class VirtualTime {
 public:
   struct Span {
     Picoseconds begin = 0, end = 0;
-    Picoseconds waited = 0; // since the operation before it on its stream ended and it was queued, for other streams
   };
   // An operation takes so long from when its stream, the host and all that it waits for let it begin, but not before `ready`.
   Span add(const Operation& operation, Picoseconds duration, Picoseconds ready = 0);
@@ -54,8 +52,8 @@ public:
   Picoseconds disk_end() const { return disk_last_; }
   Picoseconds disk_busy() const { return disk_busy_; }
   Picoseconds busy(StreamKind stream) const { return busy_[index_of(stream)]; }
-  // How long the stream `execute` had nothing to do but to wait for other streams.
-  Picoseconds stalled() const { return stalled_; }
+  // How long kernels had nothing to do but to wait for copies.
+  Picoseconds stalled() const { return kernels_.idle(); }
 
 private:
   // Ends of so many operations are remembered a stream; what is older is taken to end when the oldest of them does.
@@ -68,7 +66,8 @@ private:
   };
   std::array<Ends, kStreams> ends_;
   std::array<Picoseconds, kStreams> last_{}, busy_{};
-  Picoseconds host_ = 0, stalled_ = 0, disk_last_ = 0, disk_busy_ = 0;
+  KernelTime kernels_; // of the streams execute and update
+  Picoseconds host_ = 0, disk_last_ = 0, disk_busy_ = 0;
 };
 
 } // namespace cairn::ops

@@ -135,7 +135,7 @@ void launch(const Operator& op, std::span<const Tensor> inputs, std::span<const 
     add_view(out, t, block);
     writes.add(block);
   }
-  device->launch(StreamKind::execute, Launch{op, KernelCall{in.all(), out.all(), attributes}, reads.all(), writes.all(), cost});
+  device->launch(device->stream, Launch{op, KernelCall{in.all(), out.all(), attributes}, reads.all(), writes.all(), cost});
 }
 
 // Work that cannot be done again, since it changes operands in place or stands between changes that belong together.

@@ -231,15 +231,20 @@ NextUse Follower::use_from(std::uint32_t block, std::uint64_t position) const {
   if (!on_plan_) return {};
   const auto positions = plan_.positions(block);
   const std::uint64_t size = plan_.size();
-  const auto at = [&](std::size_t use, std::uint64_t from) {
-    return NextUse{from + positions[use], needs_elements(plan_.uses_of(block)[use])};
-  };
   constexpr NextUse never{NextUse::kNever, false};
   if (owners_[block].gone || (ending_ == Ending::once && position >= size)) return never;
   const std::uint64_t place = position % size;
-  const auto next = std::ranges::lower_bound(positions, place);
-  if (next != positions.end()) return at(static_cast<std::size_t>(next - positions.begin()), position - place);
-  if (plan_.dropped(block) <= size && plan_.dropped(block) >= place) return {position - place + plan_.dropped(block), false};
+  const auto next = static_cast<std::size_t>(std::ranges::lower_bound(positions, place) - positions.begin());
+  // Where the plan follows itself, a leaf that was not used yet was last used at its end.
+  const bool is_used = next != 0 || (ending_ == Ending::again && !is_born(plan_.blocks()[block].name) && !positions.empty());
+  const std::uint32_t before =
+      is_used ? plan_.first_use(block) + static_cast<std::uint32_t>((next == 0 ? positions.size() : next) - 1) : NextUse::kNone;
+  const auto at = [&](std::size_t use, std::uint64_t from) {
+    return NextUse{from + positions[use], needs_elements(plan_.uses_of(block)[use]), before};
+  };
+  if (next != positions.size()) return at(next, position - place);
+  if (plan_.dropped(block) <= size && plan_.dropped(block) >= place)
+    return {position - place + plan_.dropped(block), false, before};
   const bool comes_again =
       ending_ == Ending::again && !is_born(plan_.blocks()[block].name) && plan_.dropped(block) > size && !positions.empty();
   return comes_again ? at(0, position - place + size) : never;
@@ -253,17 +258,21 @@ NextUse Follower::next_use(Name name) const {
 
 std::optional<std::uint32_t> Follower::last_write(Name name) const {
   const auto block = on_plan_ ? planned(name) : std::nullopt;
-  if (!block || next_ == 0) return std::nullopt;
+  if (!block) return std::nullopt;
   const auto positions = plan_.positions(*block);
   const auto uses = plan_.uses_of(*block);
-  const auto over = static_cast<std::size_t>(std::ranges::upper_bound(positions, position_ % plan_.size()) - positions.begin());
+  const auto over =
+      next_ == 0 ? 0
+                 : static_cast<std::size_t>(std::ranges::upper_bound(positions, position_ % plan_.size()) - positions.begin());
   const auto last_of = [&](std::size_t from, std::size_t to) -> std::optional<std::uint32_t> {
     while (to > from)
       if (writes(uses[--to])) return plan_.first_use(*block) + static_cast<std::uint32_t>(to);
     return std::nullopt;
   };
   if (const auto use = last_of(0, over)) return use;
-  return position_ >= plan_.size() ? last_of(over, uses.size()) : std::nullopt;
+  // Else at the end of the plan before, if it follows itself: what was made in that is another block.
+  const bool was_before = ending_ == Ending::again && !is_born(plan_.blocks()[*block].name);
+  return was_before ? last_of(over, uses.size()) : std::nullopt;
 }
 
 std::optional<std::uint32_t> Follower::planned(Name name) const {

@@ -24,7 +24,9 @@ namespace cairn::ops::plans {
 struct NextUse {
   static constexpr std::uint64_t kNever = UINT64_MAX, kUnknown = UINT64_MAX - 1;
   std::uint64_t position = kUnknown;
-  bool needs_elements = true; // then; else all of it will be overwritten, or it is dropped there
+  bool needs_elements = true;   // then; else all of it will be overwritten, or it is dropped there
+  std::uint32_t before = kNone; // the use in front of it, a number as AccessPlan::first_use gives them
+  static constexpr std::uint32_t kNone = UINT32_MAX;
   bool known() const { return position != kUnknown; }
   bool never() const { return position == kNever; }
   bool operator==(const NextUse&) const = default;
@@ -56,6 +58,7 @@ public:
   bool on_plan() const { return on_plan_; }
   // Of the launch that came last, if it is on the plan. It grows beyond size() where the plan follows itself.
   std::uint64_t position() const { return position_; }
+  std::uint64_t following() const { return next_; } // of the next launch, if that is on the plan
   std::uint64_t divergences() const { return divergences_; }
   std::uint64_t followed() const { return followed_; } // launches that were on the plan
   std::uint64_t strayed() const { return strayed_; }   // and off it

@@ -1,6 +1,7 @@
 // See foresight.h.
 #include "ops/plans/foresight.h"
 
+#include "ops/plans/keeping.h"
 #include "ops/plans/simulator.h"
 
 #include <algorithm>
@@ -10,10 +11,14 @@
 namespace cairn::ops::plans {
 namespace {
 
-// How often what costs two copies is tried to be kept how long, and how many launches and uses are gone through in all.
-constexpr std::uint64_t kTwice[] = {2, 16, 4, 1 << 16};
-constexpr int kTimes = 3;
-constexpr std::size_t kMost = std::size_t{1} << 21;
+// What is tried: without a choice of who leaves, what costs two copies stays for so long; with one, there is room for what is
+// under way for so long.
+constexpr std::uint64_t kTwice[] = {2, 16, 4};
+constexpr unsigned kAhead[] = {0, 1, 4};
+constexpr std::uint64_t kEarly = 3;                 // the part of the memory that may come early, where that is tried as well
+constexpr int kTimes = 3;                           // each with what the time before copied out
+constexpr std::size_t kPassesToChoose = 4;          // through the plan, what that takes
+constexpr std::size_t kMost = std::size_t{1} << 21; // launches and uses that are gone through in all
 // The uses of a launch are looked for among each other.
 std::size_t length(const AccessPlan& plan) {
   constexpr std::size_t kCompared = 64; // for which there is time in that of a use
@@ -85,50 +90,92 @@ bool fits(const AccessPlan& run, const Memory& memory) {
   return most <= memory.capacity;
 }
 
-// Where it is too long to be gone through so often, nothing.
-std::size_t times_of(const AccessPlan& plan) {
+// How often there is time to go through it, twice. Where it is too long, never.
+std::size_t passes_of(const AccessPlan& plan) {
+  constexpr std::size_t all = std::size(kTwice) * (4 * kTimes + kPassesToChoose);
   const std::size_t once = 2 * length(plan);
-  return plan.size() == 0 || once > kMost / 2 ? 0 : std::min<std::size_t>(kMost / once, std::size(kTwice) * kTimes);
+  return plan.size() == 0 || once > kMost / 2 ? 0 : std::min(kMost / once, all);
 }
 
 struct Tried {
   Foresight with;
-  Picoseconds makespan = 0;
+  Picoseconds time = 0;
   std::uint64_t bytes = 0;
+};
+
+class Search {
+public:
+  Search(const AccessPlan& plan, const Memory& memory, Ending ending)
+      : plan_(plan), memory_(memory), ending_(ending), run_(ending == Ending::again ? doubled(plan) : plan),
+        begin_(run_.size() - plan.size()), left_(passes_of(plan)) {}
+
+  Foresight best() {
+    if (left_ == 0 || run_.size() == 0 || fits(run_, memory_)) return {};
+    const std::size_t uses = plan_.parts().uses.size();
+    for (std::size_t i = 0; i < std::size(kTwice); ++i) {
+      if (!try_with({std::vector<bool>(uses), kTwice[i], {}, false})) return {};
+      if (left_ <= kPassesToChoose) continue;
+      left_ -= kPassesToChoose;
+      Kept kept = worth_keeping(plan_, memory_, ending_, kAhead[i]);
+      if (kept.leaves.empty()) continue;
+      if (kAhead[i] == 0) least_ = std::max<std::uint64_t>(1, kept.least);
+      for (const bool firm : {false, true})
+        if (!try_with({kept.copied_out, kTwice[0], kept.leaves, firm})) return {};
+      if (!try_with({kept.copied_out, kTwice[0], kept.leaves, false, memory_.capacity / kEarly})) return {};
+    }
+    return std::move(std::ranges::min_element(tried_, {}, [&](const Tried& one) { return cost(one); })->with);
+  }
+
+private:
+  // False: it cannot be done at all.
+  bool try_with(Foresight with) {
+    for (int i = 0; i < kTimes && left_ > 0; ++i, --left_) {
+      Foresight next{std::vector<bool>(with.copied_out.size()), with.twice, with.leaves, with.firm, with.early};
+      Picoseconds begun = 0, ended = 0;
+      std::uint64_t bytes = 0;
+      const Simulated did = simulate(run_, &plan_, Policy::planned, memory_, ending_, &with, [&](const Move& move) {
+        if (move.kind == Move::Kind::evict) note(run_, move, plan_, next.copied_out);
+        if (move.kind == Move::Kind::launch) (move.launch < begin_ ? begun : ended) = move.executed;
+        const bool is_copy = move.kind == Move::Kind::fetch || move.kind == Move::Kind::write_back;
+        if (is_copy && move.launch >= begin_) bytes += run_.blocks()[move.block].bytes;
+      });
+      if (!did.failed.empty()) return false;
+      const bool is_same = next.copied_out == with.copied_out;
+      tried_.push_back({std::move(with), std::max(begun, ended) - begun, bytes});
+      if (is_same) break;
+      with = std::move(next);
+    }
+    return true;
+  }
+
+  // Time beside that of the fastest, and a quarter of the bytes beside the fewest, since others may want the link; but what is
+  // more than a tenth above the bytes that must be copied weighs twice as much as time.
+  double cost(const Tried& one) const {
+    const auto part = [](std::uint64_t a, std::uint64_t b) {
+      return static_cast<double>(a) / static_cast<double>(std::max<std::uint64_t>(1, b));
+    };
+    const double above = least_ == 0 ? 0 : std::max(0.0, part(one.bytes, least_) - 1.1);
+    return part(one.time, std::ranges::min_element(tried_, {}, &Tried::time)->time) +
+           part(one.bytes, std::ranges::min_element(tried_, {}, &Tried::bytes)->bytes) / 4 + 2 * above;
+  }
+
+  const AccessPlan& plan_;
+  const Memory& memory_;
+  Ending ending_;
+  AccessPlan run_;
+  std::size_t begin_;       // launches in front of those that are judged: the first time is begun in another way than the others
+  std::size_t left_;        // passes
+  std::uint64_t least_ = 0; // bytes that must be copied; 0: it is not known
+  std::vector<Tried> tried_;
 };
 
 } // namespace
 
 std::uint64_t work_to_foresee(const AccessPlan& plan) {
   constexpr std::uint64_t kWorkOfUse = 16;
-  return kWorkOfUse * 2 * length(plan) * times_of(plan);
+  return kWorkOfUse * 2 * length(plan) * passes_of(plan);
 }
 
-Foresight foresee(const AccessPlan& plan, const Memory& memory, Ending ending) {
-  const bool is_again = ending == Ending::again;
-  if (times_of(plan) == 0) return {};
-  const AccessPlan run = is_again ? doubled(plan) : plan;
-  if (run.size() == 0 || fits(run, memory)) return {};
-  std::size_t left = kMost / length(run);
-  std::vector<Tried> tried;
-  for (const std::uint64_t twice : kTwice) {
-    Foresight known{std::vector<bool>(plan.parts().uses.size()), twice};
-    for (int i = 0; i < kTimes && left > 0; ++i, --left) {
-      Foresight next{std::vector<bool>(plan.parts().uses.size()), twice};
-      const Simulated did = simulate(run, &plan, Policy::planned, memory, ending, &known, [&](const Move& move) {
-        if (move.kind == Move::Kind::evict) note(run, move, plan, next.copied_out);
-      });
-      if (!did.failed.empty()) return {};
-      const bool is_same = next.copied_out == known.copied_out;
-      tried.push_back({std::move(known), did.makespan, did.bytes_in + did.bytes_out});
-      if (is_same) break;
-      known = std::move(next);
-    }
-  }
-  // The fewest bytes of those that take hardly longer than the fastest.
-  const Picoseconds fastest = std::ranges::min_element(tried, {}, &Tried::makespan)->makespan;
-  const auto cost = [&](const Tried& one) { return one.makespan <= fastest + fastest / 50 ? one.bytes : UINT64_MAX; };
-  return std::move(std::ranges::min_element(tried, {}, cost)->with);
-}
+Foresight foresee(const AccessPlan& plan, const Memory& memory, Ending ending) { return Search(plan, memory, ending).best(); }
 
 } // namespace cairn::ops::plans

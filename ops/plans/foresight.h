@@ -20,6 +20,12 @@ struct Foresight {
   std::vector<bool> copied_out;
   // What costs two copies stays as long as what costs one and is needed so many times as soon.
   std::uint64_t twice = 2;
+  // In the same order, whether a block leaves behind that use, so that others may stay. Empty: that is left to next uses.
+  std::vector<bool> leaves = {};
+  // What is to stay does so even if something could be brought ahead in its room.
+  bool firm = false;
+  // So many bytes lie there at most before they are asked for, or one block.
+  std::uint64_t early = UINT64_MAX;
 };
 
 } // namespace cairn::ops::plans

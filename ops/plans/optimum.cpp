@@ -1,11 +1,23 @@
 // See optimum.h. Written without the rest of the room, so that it can judge it.
 #include "ops/plans/optimum.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
 #include <set>
 #include <utility>
 #include <vector>
 
 namespace cairn::ops::plans {
+namespace {
+
+// Whether its elements are there below before anybody in the run has used it.
+bool is_there(const AccessPlan& run, std::uint32_t block) {
+  const auto uses = run.uses_of(block);
+  return !uses.empty() && (!is_born(run.blocks()[block].name) || needs_elements(uses.front()));
+}
+
+} // namespace
 
 std::optional<std::uint64_t> belady_bytes(const AccessPlan& run, std::uint64_t capacity) {
   const std::size_t never = run.size();
@@ -50,6 +62,71 @@ std::optional<std::uint64_t> belady_bytes(const AccessPlan& run, std::uint64_t c
     }
   }
   return moved;
+}
+
+namespace {
+
+// At each place in the run, what a memory full of blocks that are used there or later saves at most of copies that take so long:
+// those that take longest for their bytes, which are the smallest.
+template <class Takes> std::vector<Picoseconds> saved_at(const AccessPlan& run, const Memory& memory, Takes&& takes) {
+  std::vector<std::uint32_t> by_size(run.blocks().size());
+  std::iota(by_size.begin(), by_size.end(), 0U);
+  std::ranges::stable_sort(by_size, {}, [&](std::uint32_t block) { return run.blocks()[block].bytes; });
+  std::vector<Picoseconds> saved(run.size() + 1);
+  for (std::size_t at = 0; at <= run.size(); ++at) {
+    std::uint64_t left = memory.capacity;
+    for (const std::uint32_t block : by_size) {
+      const auto positions = run.positions(block);
+      const std::uint64_t bytes = run.blocks()[block].bytes;
+      const bool may_be_there = !positions.empty() && positions.back() >= at && (positions.front() < at || is_there(run, block));
+      if (!may_be_there || bytes == 0) continue;
+      saved[at] += takes(bytes); // of the last one no more than a part has room
+      if (bytes >= left) break;
+      left -= bytes;
+    }
+  }
+  return saved;
+}
+
+} // namespace
+
+Picoseconds least_time(const AccessPlan& run, const Memory& memory) {
+  const Link& link = memory.link;
+  const auto saved_in = saved_at(run, memory, [&](std::uint64_t bytes) { return link.in(bytes); });
+  const auto saved_out = saved_at(run, memory, [&](std::uint64_t bytes) { return link.out(bytes); });
+  std::vector<Picoseconds> least(run.size() + 1); // until the launch in front of that place has ended
+  struct Block {
+    std::size_t seen = SIZE_MAX; // the beginning for which this holds
+    bool written = false, goes_out = false;
+  };
+  std::vector<Block> blocks(run.blocks().size());
+  for (std::size_t begin = 0; begin < run.size(); ++begin) {
+    Picoseconds work = 0, in = 0, out = 0;
+    least[begin + 1] = std::max(least[begin + 1], least[begin]);
+    for (std::size_t at = begin; at < run.size(); ++at) {
+      work += run.duration(at);
+      for (const PlannedUse& use : run.uses(at)) {
+        Block& block = blocks[use.block];
+        const auto positions = run.positions(use.block);
+        const std::uint64_t bytes = run.blocks()[use.block].bytes;
+        if (block.seen != begin) {
+          block = {begin, false, false};
+          if (needs_elements(use.use) && (positions.front() < begin || is_there(run, use.block))) in += link.in(bytes);
+        }
+        block.written = block.written || writes(use.use);
+        const auto next = std::ranges::upper_bound(positions, at);
+        const bool goes_out = block.written && next != positions.end() &&
+                              needs_elements(run.uses_of(use.block)[static_cast<std::size_t>(next - positions.begin())]);
+        if (goes_out && !block.goes_out) out += link.out(bytes);
+        if (!goes_out && block.goes_out) out -= link.out(bytes);
+        block.goes_out = goes_out;
+      }
+      const auto beyond = [](Picoseconds copies, Picoseconds saved) { return copies > saved ? copies - saved : 0; };
+      const Picoseconds takes = std::max({work, beyond(in, saved_in[begin]), beyond(out, saved_out[at + 1])});
+      least[at + 1] = std::max(least[at + 1], least[begin] + takes);
+    }
+  }
+  return least.back();
 }
 
 } // namespace cairn::ops::plans

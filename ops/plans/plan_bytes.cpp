@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace cairn::ops::plans {
@@ -132,6 +134,32 @@ std::optional<AccessPlan> from_bytes(std::span<const std::byte> bytes, std::stri
     fault = e.what();
     return std::nullopt;
   }
+}
+
+std::shared_ptr<const AccessPlan> ReadPlans::read(std::span<const std::byte> bytes, std::string& fault) {
+  const std::uint64_t sum = bytes.size() < kChecksummedFrom ? 0 : checksum(bytes.subspan(kChecksummedFrom));
+  const auto is_same = [&](const Read& read) {
+    std::uint64_t sealed = 0;
+    std::memcpy(&sealed, &bytes[kChecksumAt], sizeof sealed);
+    return read.checksum == sum && sealed == sum;
+  };
+  const auto known = std::ranges::find_if(latest_, [&](const Read& read) { return read.bytes == bytes.size() && is_same(read); });
+  if (known != latest_.end()) {
+    std::rotate(known, known + 1, latest_.end());
+    return latest_.back().plan;
+  }
+  std::optional<AccessPlan> made = from_bytes(bytes, fault);
+  if (!made) return nullptr;
+  auto plan = std::make_shared<const AccessPlan>(*std::move(made));
+  const std::size_t takes = plan->bytes_of_memory();
+  if (takes > kMostBytes) return plan;
+  while (latest_.size() == kMost || kept_ + takes > kMostBytes) {
+    kept_ -= latest_.front().plan->bytes_of_memory();
+    latest_.erase(latest_.begin());
+  }
+  latest_.push_back({sum, bytes.size(), plan});
+  kept_ += takes;
+  return plan;
 }
 
 bool reseal_plan(std::span<std::byte> bytes) {

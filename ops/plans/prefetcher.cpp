@@ -15,7 +15,7 @@ std::optional<Prefetcher::Fetch> Prefetcher::next(std::uint64_t free, const Time
   const auto& missing = residents_.missing();
   if (!follower_.on_plan() || missing.empty()) return std::nullopt;
   const AccessPlan& plan = follower_.plan();
-  const std::uint64_t following = follower_.position() + 1;
+  const std::uint64_t following = follower_.following();
   const Picoseconds begun = plan.begins(following);
   // When launches begin that come later, if none of them has to wait.
   const auto begins = [&](std::uint64_t position) { return now.execute + (plan.begins(position) - begun); };
@@ -38,6 +38,7 @@ std::optional<Prefetcher::Fetch> Prefetcher::next(std::uint64_t free, const Time
   if (!must) return std::nullopt;
 
   const auto [position, block] = *missing.begin();
+  if (!residents_.may_come_early(plan.blocks()[block].bytes)) return std::nullopt;
   const std::optional<Name> name = follower_.name_of(block);
   if (!name) return std::nullopt;
   Fetch fetch{*name, plan.blocks()[block].bytes, position, {}};
@@ -54,6 +55,8 @@ std::optional<Prefetcher::Fetch> Prefetcher::next(std::uint64_t free, const Time
 bool Prefetcher::pays_to_wait(const Fetch& fetch, std::uint64_t free, const Timeline& now) const {
   std::uint64_t soonest = NextUse::kNever;
   Picoseconds back = 0, begin = now.copy_in;
+  if (std::ranges::all_of(fetch.evicted, [&](const Resident* there) { return residents_.leaves(*there); })) return false;
+  if (residents_.stays_firm()) return true;
   for (const Resident* const there : fetch.evicted) {
     begin = std::max(begin, there->free_at);
     soonest = std::min(soonest, there->next.position);
@@ -62,11 +65,12 @@ bool Prefetcher::pays_to_wait(const Fetch& fetch, std::uint64_t free, const Time
   }
   const AccessPlan& plan = follower_.plan();
   std::uint64_t better = free;
-  for (std::uint64_t at = follower_.position() + 1; at < fetch.needed_at; ++at) {
-    const Picoseconds end = now.execute + (plan.begins(at + 1) - plan.begins(follower_.position() + 1));
+  for (std::uint64_t at = follower_.following(); at < fetch.needed_at; ++at) {
+    const Picoseconds end = now.execute + (plan.begins(at + 1) - plan.begins(follower_.following()));
     if (end > begin && end - begin >= back) return false;
     for (const PlannedUse& use : plan.uses(static_cast<std::size_t>(at % plan.size()))) {
-      if (follower_.next_use_after(use.block, at).position > soonest) better += plan.blocks()[use.block].bytes;
+      const NextUse next = follower_.next_use_after(use.block, at);
+      if (next.position > soonest || residents_.leaves_behind(next)) better += plan.blocks()[use.block].bytes;
       if (better >= fetch.bytes) return true;
     }
   }

@@ -7,7 +7,7 @@ std::optional<ReadAhead::Read> ReadAhead::next(const Timeline& now, Picoseconds 
                                                const std::function<bool(Name)>& is_away) const {
   if (!follower_.on_plan()) return std::nullopt;
   const AccessPlan& plan = follower_.plan();
-  const std::uint64_t following = follower_.position() + 1;
+  const std::uint64_t following = follower_.following();
   const Picoseconds begun = plan.begins(following);
   const auto begins = [&](std::uint64_t position) { return now.execute + (plan.begins(position) - begun); };
   const Picoseconds later = begins(following + 1); // the next time that this is asked

@@ -24,10 +24,11 @@ void Residents::begin(const Follower* follower, const Foresight* foresight) {
   foresight_ = foresight;
 }
 
-Residents::Class Residents::class_of(const Resident& resident) {
+Residents::Class Residents::class_of(const Resident& resident) const {
   if (!resident.next.known()) return resident.dirty ? kOldDirty : kOldClean;
   const int copies =
       (resident.dirty && !resident.must_out ? 1 : 0) + (!resident.next.never() && resident.next.needs_elements ? 1 : 0);
+  if (copies != 0 && leaves(resident)) return kLeaves;
   return copies == 0 ? kFree : copies == 1 ? kOnce : kTwice;
 }
 
@@ -107,6 +108,14 @@ void Residents::put_in_order(Resident& block, bool dirty, Picoseconds free_at) n
   if (const auto planned = follower_->planned(block.name)) remove_missing(*planned);
 }
 
+void Residents::put_ahead(Resident& block, Picoseconds free_at) noexcept {
+  put(block, false, free_at);
+  erase(block);
+  block.ahead = true;
+  early_ += block.bytes;
+  insert_or_forget(block);
+}
+
 void Residents::cleaned(Resident& block, Picoseconds free_at) noexcept {
   erase(block);
   block.dirty = false;
@@ -116,7 +125,9 @@ void Residents::cleaned(Resident& block, Picoseconds free_at) noexcept {
 
 void Residents::take_out(Resident& block) noexcept {
   erase(block);
+  asked_for(block);
   block.here = false;
+  block.free_at = 0;
   bytes_ -= block.bytes;
   --count_;
   (block.before != nullptr ? block.before->behind : first_) = block.behind;
@@ -184,8 +195,8 @@ std::vector<Resident*> Residents::choose(const Want& want) const {
       unsigned best = kClasses;
       const auto has = [&](unsigned c) { return at[c] != orders_[c].end(); };
       const auto ahead = [&](unsigned c) { return UINT64_MAX - at[c]->order - here; }; // launches until it is used
-      if (has(kFree))
-        best = kFree;
+      if (has(kFree) || has(kLeaves))
+        best = has(kFree) ? kFree : kLeaves;
       else if (has(kOnce) && has(kTwice))
         best = ahead(kOnce) >= ahead(kTwice) / twice ? kOnce : kTwice;
       else if (has(kOnce) || has(kTwice))

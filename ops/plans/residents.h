@@ -17,6 +17,7 @@
 #include "ops/plans/foresight.h"
 #include "ops/plans/link.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -31,6 +32,7 @@ struct Resident {
   bool here = false;                             // it has a copy in this memory: then it keeps its name
   bool dirty = false;                            // it has no copy below
   bool must_out = false;                         // and will be copied out in any case, sooner or later
+  bool ahead = false;                            // it came before it was asked for, and was not used since
   unsigned pins = 0;                             // launches that are put together, or a copy: it must stay
   NextUse next;                                  // as it was known when it was used last, if there is an order
   std::uint64_t used = 0;                        // the count of launches then
@@ -53,7 +55,7 @@ public:
     now_ = 0;
     for (Resident* one = first_; one != nullptr; one = one->behind) {
       each(*one);
-      one->used = one->free_at = 0;
+      one->used = 0;
     }
     begin(follower, foresight);
   }
@@ -64,6 +66,8 @@ public:
     if (!block.here || ordered_ || !missing_.empty()) return put_in_order(block, dirty, free_at);
     note(block, dirty, free_at);
   }
+  // It came before it was asked for.
+  void put_ahead(Resident& block, Picoseconds free_at) noexcept;
   // It was written back: there is a copy below now.
   void cleaned(Resident& block, Picoseconds free_at = 0) noexcept;
   // The copy has gone, the block has not.
@@ -72,6 +76,18 @@ public:
   void dropped(Resident& block) noexcept;
   // After a launch that wrote the block: it will have to be copied out, so that may be queued at once.
   bool must_out(const Resident& block) const { return foresees() && will_be_copied_out(block); }
+  // Whether so many bytes may come before they are asked for.
+  bool may_come_early(std::uint64_t bytes) const {
+    return early_ == 0 || foresight_ == nullptr || (early_ <= foresight_->early && bytes <= foresight_->early - early_);
+  }
+  // Whether it was chosen to leave behind its last use.
+  bool leaves(const Resident& resident) const { return !resident.ahead && foresight_ != nullptr && leaves_behind(resident.next); }
+  bool leaves_behind(const NextUse& next) const {
+    return foresight_ != nullptr && !foresight_->leaves.empty() && next.before != NextUse::kNone &&
+           foresight_->leaves[next.before];
+  }
+  // Whether the others stay where their room is only wanted for what comes ahead.
+  bool stays_firm() const { return foresight_ != nullptr && foresight_->firm; }
   bool foresees() const { return foresight_ != nullptr && !foresight_->copied_out.empty(); } // else nothing must
   // The run has left the plan or found it again: what is known of next uses has changed. (The plan's ordinary course changes
   // nothing: a block's next use stays the same until it is used.)
@@ -99,15 +115,16 @@ public:
   std::vector<Resident*> choose(const Want& want) const;
 
 private:
-  // The sets of those that cost nothing, one or two copies to have back; those without a known next use: clean and dirty.
-  enum Class : std::uint8_t { kFree, kOnce, kTwice, kOldClean, kOldDirty, kClasses };
+  // The sets of those that cost nothing; that were chosen to leave; that cost one or two copies to have back; those without a
+  // known next use: clean and dirty.
+  enum Class : std::uint8_t { kFree, kLeaves, kOnce, kTwice, kOldClean, kOldDirty, kClasses };
   struct Key {
     std::uint64_t order = 0; // the smallest goes first
     Name name = 0;
     Resident* resident = nullptr; // says no more than the name
     bool operator<(const Key& other) const { return order != other.order ? order < other.order : name < other.name; }
   };
-  static Class class_of(const Resident& resident);
+  Class class_of(const Resident& resident) const;
   static Key key_of(Resident& resident);
   void insert(Resident& resident) const;
   void insert_or_forget(Resident& resident) noexcept;
@@ -116,10 +133,16 @@ private:
   void forget_order() const noexcept;
 
   void begin(const Follower* follower, const Foresight* foresight);
-  void note(Resident& block, bool dirty, Picoseconds free_at) const {
+  void note(Resident& block, bool dirty, Picoseconds free_at) {
     block.dirty = dirty;
+    asked_for(block);
     block.used = now_;
-    block.free_at = free_at;
+    block.free_at = std::max(block.free_at, free_at); // a write-back may take longer than the use
+  }
+  void asked_for(Resident& block) {
+    if (!block.ahead) return;
+    block.ahead = false;
+    early_ -= block.bytes;
   }
   void put_in_order(Resident& block, bool dirty, Picoseconds free_at) noexcept;
   bool will_be_copied_out(const Resident& block) const;
@@ -136,6 +159,7 @@ private:
   mutable std::set<Key> orders_[kClasses];
   mutable bool ordered_ = false;
   std::uint64_t bytes_ = 0, count_ = 0, now_ = 0;
+  std::uint64_t early_ = 0; // bytes that came before they were asked for
 };
 
 } // namespace cairn::ops::plans

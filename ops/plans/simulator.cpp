@@ -53,7 +53,7 @@ private:
   Name name(std::uint32_t block) const { return run_.blocks()[block].name; }
   std::uint64_t bytes(std::uint32_t block) const { return run_.blocks()[block].bytes; }
   void note(Move::Kind kind, std::uint32_t block) const {
-    if (each_) each_({kind, block, at_});
+    if (each_) each_({kind, block, at_, now_.execute});
   }
 
   void change() {
@@ -156,6 +156,7 @@ private:
       if (!block || !below_[*block].current || bytes(*block) != fetch->bytes) return; // the plan is of another run
       for (Resident* const victim : fetch->evicted) evict(*victim);
       bring(*block, true, 0);
+      residents_.put_ahead(here_[*block], below_[*block].arrived);
       ++result_.ahead;
     }
   }

@@ -32,6 +32,7 @@ struct Move {
   Kind kind = Kind::launch;
   std::uint32_t block = 0; // of the run
   std::size_t launch = 0;
+  Picoseconds executed = 0; // when all launches that were queued before have ended; of a launch, itself as well
 };
 
 // Leaves are below at the start, and the memory is empty. Null for the plan: the run itself, which foretells itself; plans are

@@ -19,7 +19,7 @@ void Course::finish(std::uint64_t next) {
       if (kept_to)
         known->second.recordings = kMostRecordings;
       else if (!recorder_ && follower_->strayed() > follower_->followed() / kMostStrayed)
-        known_.erase(known);
+        forget(known);
     }
     follower_.reset();
   }
@@ -29,18 +29,34 @@ void Course::finish(std::uint64_t next) {
     if (plan && plan->size() != 0) {
       const auto known = known_.find(code_);
       const int recordings = known != known_.end() ? known->second.recordings + 1 : 1;
-      known_.insert_or_assign(code_,
-                              Known{std::make_shared<plans::AccessPlan>(std::move(*plan)), next, nullptr, nullptr, recordings});
+      keep({std::make_shared<plans::AccessPlan>(std::move(*plan)), next, nullptr, nullptr, recordings, calls_});
     }
     recorder_.reset();
   }
+}
+
+void Course::forget(std::map<std::uint64_t, Known>::iterator known) {
+  kept_ -= known->second.plan->bytes_of_memory();
+  known_.erase(known);
+}
+
+// Under the code of the call. What was called longest ago is forgotten for it, as far as that must be.
+void Course::keep(Known known) {
+  if (const auto before = known_.find(code_); before != known_.end()) forget(before);
+  const std::size_t bytes = known.plan->bytes_of_memory();
+  while (!known_.empty() && kept_ + bytes > kMostKept)
+    forget(std::ranges::min_element(known_, {}, [](const auto& one) { return one.second.begun; }));
+  known_.emplace(code_, std::move(known));
+  kept_ += bytes;
 }
 
 void Course::begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_leaves, const plans::Memory& memory) {
   if (begun_) finish(code);
   begun_ = true;
   code_ = code;
+  ++calls_;
   const auto known = known_.find(code);
+  if (known != known_.end()) known->second.begun = calls_;
   if (known != known_.end() && known->second.plan->why_not(code, bytes_of_leaves).empty()) {
     // Where the same call came behind it, as a training's steps do, it will come again.
     follow(known->second, known->second.next == code ? plans::Ending::again : plans::Ending::once, memory);

@@ -47,14 +47,20 @@ private:
   // what follows a plan is recorded as well until a plan was kept to from end to end, or this often.
   static constexpr int kMostRecordings = 4;
 
+  // Plans of calls are kept as long as they take so much together: a program may differentiate as many procedures as it likes.
+  static constexpr std::size_t kMostKept = std::size_t{32} << 20; // bytes
+
   struct Known {
     std::shared_ptr<const plans::AccessPlan> plan;
     std::uint64_t next = 0; // the call that came behind it
     // What the plan comes to if it is followed by itself, or by something else; made when it is wanted.
     std::shared_ptr<const plans::Foresight> again, once;
     int recordings = 0;
+    std::uint64_t begun = 0; // by the number of the call, when it was made last
   };
   void finish(std::uint64_t next);
+  void keep(Known known);
+  void forget(std::map<std::uint64_t, Known>::iterator known);
   void follow(Known& known, plans::Ending ending, const plans::Memory& memory);
   void ask_for(const std::shared_ptr<const plans::AccessPlan>& plan);
   // Where what happens in a call that the program asked for is noted, or null.
@@ -63,6 +69,8 @@ private:
 
   Counts& counts_;
   std::map<std::uint64_t, Known> known_; // by code
+  std::size_t kept_ = 0;                 // bytes of their plans
+  std::uint64_t calls_ = 0;
   Call* entered_ = nullptr;
   std::vector<plans::Access> split_; // a launch as the plan of such a call has it
   // The plan that was entered last, and what those before it come to: calls within each other are entered in turn.

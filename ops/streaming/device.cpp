@@ -27,8 +27,9 @@ public:
   void launch(StreamKind stream, const Launch& launch) override {
     const std::span<const Operand> operands = collected(launch);
     residency_.begin_launch(operands, launch.cost);
+    if (residency_.has_one_stream()) stream = StreamKind::execute;
     queue(stream, launch, operands);
-    residency_.end_launch(operands, launch.writes);
+    residency_.end_launch(stream, operands, launch.writes);
   }
 
   void begin_call(std::uint64_t code, std::span<Storage* const> leaves) override {

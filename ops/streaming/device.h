@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ops/device.h"
+#include "ops/plans/plan_bytes.h"
 #include "ops/streaming/call.h"
 
 #include <cstdint>
@@ -56,6 +57,8 @@ public:
   virtual std::uint64_t work_to_enter() const = 0;
   // By what a call knows a block of this device; no other block will have it.
   virtual std::uint64_t number_of(Block& block) = 0;
+
+  plans::ReadPlans plans; // that programs gave
 };
 
 // Wraps a device that can be wrapped, which outlives it.

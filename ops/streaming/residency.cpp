@@ -173,8 +173,8 @@ void Residency::trace_moment(std::string_view what) {
 }
 
 // The launch has been queued, so nothing may fail here: what is not noted now will be when it is used again.
-void Residency::end_launch(std::span<const Operand> operands, std::span<Block* const> writes) noexcept {
-  const plans::Picoseconds end = backing_.timeline().execute;
+void Residency::end_launch(StreamKind stream, std::span<const Operand> operands, std::span<Block* const> writes) noexcept {
+  const plans::Picoseconds end = backing_.end_of_launches(stream);
   for (const auto& [block, use, is_read] : operands) {
     if (plans::writes(use)) written_on_device(*block);
     residents_.put(*block, !block->has_copy_below(), end);
@@ -220,7 +220,7 @@ void Residency::prefetch() {
     bring_to_device(block, "prefetch");
     --counts_.misses; // nobody has asked for it
     ++counts_.prefetches;
-    residents_.put(block, false, backing_.timeline().copy_in);
+    residents_.put_ahead(block, backing_.timeline().copy_in);
   }
 }
 

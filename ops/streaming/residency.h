@@ -65,7 +65,12 @@ public:
 
   // Around a launch: what it uses, before anything is brought; and that it has been queued, with what it writes in order.
   void begin_launch(std::span<const Operand> operands, const Cost& cost);
-  void end_launch(std::span<const Operand> operands, std::span<Block* const> writes) noexcept;
+  void end_launch(StreamKind stream, std::span<const Operand> operands, std::span<Block* const> writes) noexcept;
+  // What these policies are compared with has no stream for updates.
+  bool has_one_stream() const {
+    const plans::Policy policy = backing_.streaming().policy;
+    return plans::is_unified(policy) || policy == plans::Policy::demand;
+  }
   // An operand that is named once more than it is brought.
   void note_hit() { ++counts_.hits; }
   void note_relief() { ++counts_.relieved; }

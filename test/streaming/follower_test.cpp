@@ -33,12 +33,15 @@ std::size_t follow(Follower& follower, const AccessPlan& run, std::size_t from, 
 
 // What `next_use` says, by looking at everything.
 NextUse looked_up(const AccessPlan& run, std::uint32_t block, std::size_t now) {
+  std::uint32_t before = NextUse::kNone;
+  for (const std::uint32_t position : run.positions(block))
+    if (position <= now) before = before == NextUse::kNone ? run.first_use(block) : before + 1;
   for (std::size_t i = now + 1; i <= run.size() && now + 1 < run.size(); ++i) {
     for (const Change& change : run.changes(i))
-      if (change.block == block && !change.made) return {i, false};
+      if (change.block == block && !change.made) return {i, false, before};
     if (i == run.size()) break;
     for (const PlannedUse& use : run.uses(i))
-      if (use.block == block) return {i, needs_elements(use.use)};
+      if (use.block == block) return {i, needs_elements(use.use), before};
   }
   return {NextUse::kNever, false};
 }
@@ -131,7 +134,7 @@ TEST_CASE("what is made is known by its place, not by its name") {
                    run = training({.layers = 10, .streamed = true, .births = 1000});
   Follower follower(plan);
   CHECK(follow(follower, run, 0, 10) == 10);
-  CHECK(follower.next_use(born_name(1003)) == NextUse{looked_up(plan, *plan.find(born_name(3)), 9).position, true});
+  CHECK(follower.next_use(born_name(1003)).position == looked_up(plan, *plan.find(born_name(3)), 9).position);
   CHECK(follower.name_of(*plan.find(born_name(3))) == born_name(1003));
   CHECK(follow(follower, run, 10, run.size()) == run.size() - 10);
   // Launches of one kind that use each other's blocks are not the plan.
@@ -149,7 +152,11 @@ TEST_CASE("a plan may follow itself") {
   CHECK(follow(follower, run, 0, run.size()) == run.size());
   CHECK(follower.divergences() == 0);
   CHECK(follower.position() == 4 * plan.size() - 1);
-  CHECK(follower.next_use(leaf_name(2)) == NextUse{4 * plan.size() + 2, true});
+  CHECK(follower.next_use(leaf_name(2)) == NextUse{4 * plan.size() + 2, true, plan.first_use(*plan.find(leaf_name(2))) + 2});
+  // The use in front of the first one is the last one of the plan before, if there was one.
+  Follower begun(plan, Ending::again), only(plan);
+  CHECK(begun.next_use(leaf_name(2)) == NextUse{2, true, plan.first_use(*plan.find(leaf_name(2))) + 2});
+  CHECK(only.next_use(leaf_name(2)) == NextUse{2, true});
   Follower once(plan);
   CHECK(follow(once, run, 0, run.size()) == run.size());
   CHECK(once.divergences() == 3); // and found again from its start

@@ -193,3 +193,30 @@ TEST_CASE("bytes that somebody made up are refused or make a plan, whatever they
   CHECK(refused > 1000);
   CHECK(taken > 100);
 }
+
+TEST_CASE("plans that were read lately are known by their bytes, and no others") {
+  ReadPlans plans;
+  std::string fault;
+  const std::vector<std::byte> bytes = to_bytes(small());
+  const auto first = plans.read(bytes, fault);
+  REQUIRE(first != nullptr);
+  CHECK(*first == small());
+  CHECK(plans.read(bytes, fault) == first);
+  std::vector<std::byte> damaged = bytes;
+  damaged.back() ^= std::byte{1};
+  CHECK(plans.read(damaged, fault) == nullptr);
+  CHECK(fault == "the streaming plan is damaged: its checksum does not fit");
+  damaged = bytes;
+  damaged[16] ^= std::byte{1}; // the checksum itself
+  CHECK(plans.read(damaged, fault) == nullptr);
+  CHECK(plans.read(std::span(bytes).first(10), fault) == nullptr);
+  // Others come, and it is forgotten, though whoever has it keeps it.
+  for (std::uint64_t program = 100; program < 108; ++program) {
+    Recorder recorder(program);
+    recorder.launch(1, std::array{read(leaf_name(0), 8)});
+    CHECK(plans.read(to_bytes(finished(recorder)), fault)->program() == program);
+  }
+  const auto again = plans.read(bytes, fault);
+  CHECK(again != first);
+  CHECK(*again == *first);
+}

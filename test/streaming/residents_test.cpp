@@ -126,6 +126,42 @@ TEST_CASE("who is in use for long stays if there is somebody else") {
   CHECK(room.choose({.bytes = 20, .free_by = 499, .link = &link}) == Names{leaf_name(3), leaf_name(18)});
 }
 
+TEST_CASE("who was chosen to leave does so before whoever is needed later") {
+  Recorder recorder(0);
+  for (const std::uint64_t leaf : {1, 2, 3, 9, 1, 2, 3, 4}) recorder.launch(1000, std::vector{read(leaf_name(leaf), 10)});
+  const AccessPlan plan = finished(recorder);
+  Foresight foresight{std::vector<bool>(8), 2, std::vector<bool>(8)};
+  foresight.leaves[plan.first_use(*plan.find(leaf_name(2)))] = true; // behind its first use, not behind its second one
+  Follower follower(plan);
+  OneMemory room(&follower, &foresight);
+  const auto use = [&](std::uint64_t leaf) {
+    CHECK(follower.launch(std::vector{read(leaf_name(leaf), 10)}) == Follower::Step::follows);
+    room.put(leaf_name(leaf), 10, false);
+  };
+  for (const std::uint64_t leaf : {1, 2, 3}) use(leaf);
+  CHECK(room.choose({.bytes = 10}) == Names{leaf_name(2)});
+  CHECK(room.choose({.bytes = 20}) == Names{leaf_name(2), leaf_name(3)});
+  // What came before it was asked for has not left again before it was used.
+  room.residents.remove(room.at(leaf_name(2)));
+  room.residents.put_ahead(room.at(leaf_name(2)), 0);
+  CHECK(room.choose({.bytes = 10}) == Names{leaf_name(3)});
+  for (const std::uint64_t leaf : {9, 1, 2}) use(leaf);
+  CHECK(room.choose({.bytes = 30}) == Names{leaf_name(1), leaf_name(2), leaf_name(9)}); // never used again, all of them
+}
+
+TEST_CASE("what is being copied out is not free before that, whoever reads it meanwhile") {
+  OneMemory room(nullptr);
+  room.put(leaf_name(1), 10, true, 100);
+  room.residents.cleaned(room.at(leaf_name(1)), 900);
+  room.put(leaf_name(1), 10, false, 200);
+  CHECK(room.at(leaf_name(1)).free_at == 900);
+  room.put(leaf_name(1), 10, false, 1000);
+  CHECK(room.at(leaf_name(1)).free_at == 1000);
+  room.residents.remove(room.at(leaf_name(1)));
+  room.put(leaf_name(1), 10, false, 300);
+  CHECK(room.at(leaf_name(1)).free_at == 300);
+}
+
 TEST_CASE("without a plan, or off it, the least recently used leaves first, and what has a copy before what has none") {
   const AccessPlan plan = in_order(20, 10);
   Follower follower(plan);
@@ -175,6 +211,38 @@ TEST_CASE("a block is brought just in time, and only for what is needed later") 
   for (const std::uint64_t leaf : {1, 4, 9}) room.residents.remove(room.at(leaf_name(leaf)));
   CHECK_FALSE(prefetcher.next(0, now));
   CHECK(prefetcher.next(1000, now)->name == leaf_name(3));
+}
+
+TEST_CASE("no more comes early than may, but for one block") {
+  const AccessPlan plan = in_order(20, 1000);                                               // a launch a nanosecond
+  const Link link{.bytes_in = 100'000'000'000, .bytes_out = 100'000'000'000, .latency = 0}; // a copy ten
+  const Timeline now{.execute = 1000};
+  const std::pair<std::uint64_t, int> limits[] = {{10, 1}, {1999, 1}, {2000, 2}, {3500, 3}, {UINT64_MAX, 8}};
+  for (const auto& [early, count] : limits) {
+    Foresight foresight{};
+    foresight.early = early;
+    Follower follower(plan);
+    follower.launch({});
+    OneMemory room(&follower, &foresight);
+    const Prefetcher prefetcher(follower, room.residents, link, 8000);
+    const auto fetched = [&] {
+      int fetched = 0;
+      while (const auto fetch = prefetcher.next(8000 - room.residents.bytes(), now)) {
+        if (!fetch->evicted.empty()) break;
+        room.put(fetch->name, fetch->bytes, false);
+        room.residents.put_ahead(room.at(fetch->name), 0);
+        ++fetched;
+      }
+      return fetched;
+    };
+    CHECK(fetched() == count);
+    if (count == 8) continue;
+    follower.launch(std::vector{read(leaf_name(1), 1000)});
+    room.put(leaf_name(1), 1000, false);
+    CHECK(fetched() == 1);
+    room.residents.dropped(room.at(leaf_name(2)));
+    CHECK(fetched() == 1);
+  }
 }
 
 TEST_CASE("an order that is made when it is asked for is the one that was kept all the time") {

@@ -104,6 +104,59 @@ TEST_CASE("every policy does what is allowed, whatever the run, the memory and t
   }
 }
 
+TEST_CASE("nothing ends sooner than it can") {
+  std::mt19937_64 random(17);
+  std::uint64_t bound = 0; // by copies
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    Network network{.layers = 8, .steps = 2, .weight = 1 << 16, .activation = std::uint64_t{1} << (12 + seed % 6)};
+    network.states = seed % 4 == 1;
+    network.streamed = seed % 3 != 0;
+    network.uneven = seed % 5;
+    const AccessPlan run =
+        seed % 2 == 0 ? training(network)
+                      : chance_run(seed, {.launches = 100, .least = 1, .most = std::uint64_t{1} << (seed % 12), .longest = 4000});
+    Memory memory = memory_of(largest_launch(run) * (1 + random() % 4), random);
+    memory.link.latency = random() % 3'000'000;
+    const Picoseconds least = least_time(run, memory);
+    CHECK(least >= run.duration());
+    bound += least > run.duration() ? 1 : 0;
+    const Foresight foresight = foresee(run, memory, Ending::once);
+    for (const Policy policy : kByBlocks) {
+      const Simulated did = simulate(run, nullptr, policy, memory, Ending::once, &foresight);
+      REQUIRE_MESSAGE(did.failed.empty(), did.failed);
+      CHECK(did.makespan >= least);
+    }
+  }
+  CHECK(bound >= 20);
+}
+
+TEST_CASE("a training is hardly slower than it can be, whichever direction of the link bounds which of its passes") {
+  for (const std::uint64_t eighths : {4, 8, 12, 16}) {
+    CAPTURE(eighths);
+    Memory memory;
+    // Activations are more than weights, so going out bounds the forward pass where coming in bounds the other.
+    Network network{.layers = 48, .weight = 1 << 20, .activation = 3 << 19, .streamed = true};
+    network.forward = memory.link.out(network.activation) * 8 / eighths;
+    network.backward = network.forward * 3 / 2;
+    memory.capacity = 16 << 20;
+    const AccessPlan plan = training(network);
+    const Foresight foresight = foresee(plan, memory, Ending::again);
+    const auto of_steps = [&](std::size_t steps, auto&& what) {
+      network.steps = steps;
+      return what(training(network));
+    };
+    const auto takes = [&](const AccessPlan& run) {
+      return judged(run, &plan, Policy::planned, memory, Ending::again, &foresight).makespan;
+    };
+    const auto least = [&](const AccessPlan& run) { return least_time(run, memory); };
+    const auto step = static_cast<double>(of_steps(5, takes) - of_steps(4, takes));
+    const auto bound = static_cast<double>(of_steps(4, least) - of_steps(3, least));
+    CHECK(step >= 0.999 * bound);
+    CHECK(step <= 1.1 * bound);
+  }
+}
+
 TEST_CASE("with plans that are wrong on purpose everything is allowed still") {
   std::mt19937_64 random(12);
   std::uint64_t divergences = 0, ahead = 0;

@@ -4,6 +4,7 @@
 #include "ops/emulated/device.h"
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
+#include "ops/streaming/device.h"
 #include "test/devices/samples.h"
 
 #include <doctest/doctest.h>
@@ -35,6 +36,8 @@ std::vector<Expected> on_cpu(OperatorId id, std::uint32_t seed, int rounds) {
   }
   return all;
 }
+
+constexpr std::int64_t kFew = 32 << 10; // bytes: operands and results of a few samples
 
 EmulatedOptions delays(std::uint64_t seed) {
   EmulatedOptions options;
@@ -81,6 +84,47 @@ TEST_CASE("many operators in flight, their operands copied in and results copied
         results[i - kInFlight].clear();
       }
     }
+    CHECK_NOTHROW(device->wait_for_all());
+    CHECK(ledger.held == 0);
+  }
+}
+
+TEST_CASE("many operators whose operands stream to a device that has room for few of them") {
+  for (std::uint32_t seed = 1; seed <= 3; ++seed) {
+    std::vector<Expected> all;
+    for (const OperatorId id : sampled_ids())
+      for (Expected& e : on_cpu(id, 20 + seed, 2)) all.push_back(std::move(e));
+    std::shuffle(all.begin(), all.end(), std::mt19937(seed));
+    Free ledger;
+    EmulatedOptions options = delays(seed);
+    options.memory_bytes = kFew;
+    auto device = make_emulated_device(ledger, options);
+    auto streaming = streaming::make_streaming_device(ledger, *device);
+    std::size_t refused = 0;
+    {
+      Runtime runtime(*streaming);
+      constexpr std::size_t kInFlight = 200;
+      std::vector<std::vector<Tensor>> operands(all.size()), results(all.size());
+      for (std::size_t i = 0; i < all.size() + kInFlight; ++i) {
+        if (i < all.size()) {
+          operands[i] = placed(runtime, all[i].sample, *streaming);
+          try {
+            results[i] = applied(runtime, all[i].sample, operands[i]);
+          } catch (const DeviceMemoryExceeded&) { // of one operation; nothing of it has happened
+            ++refused;
+          }
+        }
+        if (i < kInFlight || results[i - kInFlight].empty()) continue;
+        const Expected& e = all[i - kInFlight];
+        CAPTURE(operator_of(e.sample.op).name);
+        REQUIRE(bytes_of_all(runtime, results[i - kInFlight]) == e.bytes);
+        results[i - kInFlight].clear();
+        operands[i - kInFlight].clear();
+      }
+    }
+    CHECK(refused < all.size() / 20);
+    CHECK(streaming->counts().evictions > 100);
+    CHECK(streaming->counts().write_backs > 100);
     CHECK_NOTHROW(device->wait_for_all());
     CHECK(ledger.held == 0);
   }

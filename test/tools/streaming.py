@@ -114,6 +114,21 @@ class Streaming(ToolTest):
         self.assertLess(faster["modelled_s"], device["modelled_s"])
         self.assertEqual(faster["execute_s"], device["execute_s"])
 
+    def test_rules_of_updates_lie_beside_the_sweep(self):
+        # What a rule needs comes late: weights and momenta leave the device before their turn.
+        program, settings = "updates.scm", "memory=400KiB,host=1GiB,bandwidth=32GiB"
+        output, device = self.streamed(program, settings)
+        self.assertGreater(device["update_s"], 0.1 * device["execute_s"])
+        self.assertLess(device["update_s"], 0.9 * device["execute_s"])
+        self.assertAlmostEqual(device["modelled_s"], device["execute_s"] + device["stalled_s"], delta=0.05 * device["modelled_s"], msg="kernels share one device")
+        # The same with rules behind the sweep, which are like any other procedure.
+        behind = UPDATES.replace("(checkpoint-*j-update! (lambda (w) (net w x)) w 1.0 momentum v)", """(let ((r (checkpoint-*j (lambda (w) (net w x)) w 1.0)))
+          (let ((all (map momentum w (cdr r) v))) (list (car r) (map car all) (map cdr all))))""")
+        self.write("behind.scm", behind)
+        self.assertEqual(self.streamed("behind.scm", settings)[0], output)
+        self.assertEqual(self.streamed("behind.scm", settings)[1]["update_s"], 0)
+        self.assertEqual(self.streamed("net.scm", settings)[1]["update_s"], 0)
+
     def test_policies_are_about_copies_and_times_alone(self):
         for program in ("net.scm", "updates.scm"):
             right = self.vmrun(program).output

@@ -123,5 +123,7 @@ def bounds(simulator):
             part = {policy: (found[policy][2] + found[policy][3]) / bound["least"] for policy in POLICIES[:4]}
             if min(part.values()) < 1:
                 raise Failure(f"WRONG: {run['name']} moves fewer bytes than it can")
+            if part["planned"] > 1.1:
+                raise Failure(f"WRONG: {run['name']} moves {part['planned']:.3f} times the bytes that it must, along its plan")
             rows.append([run["name"], f"{bound['capacity'] / sum(run['bytes'][:run['leaves']]):.2f}", *(f"{part[policy]:.3f}" for policy in POLICIES[:4])])
     show("Bytes moved beside the fewest by linear programming", ["run", "memory / leaves", *POLICIES[:4]], rows)

@@ -151,6 +151,7 @@ std::string device_json(const cairn::machine::TensorWorld& world) {
   };
   seconds("modelled_s", time.end);
   seconds("execute_s", time.execute);
+  seconds("update_s", time.update);
   seconds("copy_in_s", time.copy_in);
   seconds("copy_out_s", time.copy_out);
   seconds("disk_s", time.disk);

@@ -119,6 +119,10 @@ struct RunState : value::Native {
 struct Run {
   Frame* top = nullptr; // owned
   RunKind kind = RunKind::base;
+  // Rules of updates that run in it, one within another: what they do on a device lies beside the sweeps that wait for nothing of
+  // it. Files do not have it: what is left of a rule that goes on from one is done like everything else.
+  std::uint16_t rules = 0;
+  bool in_rule = false;            // derived: a rule runs in it or below
   std::uint64_t deadline = kNever; // clock at which its budget ends; in a capsule: steps left
   std::uint64_t start = 0;         // clock at which it began; in a capsule: steps done
   std::uint64_t epoch = 0;         // returning into older frames is a logical copy (docs/design.md 5.3)

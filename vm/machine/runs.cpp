@@ -50,11 +50,13 @@ void Engine::derive(std::size_t i) {
   r.forward_depth = 0;
   r.schedule = 0;
   r.streamed = 0;
+  r.in_rule = r.rules != 0;
   if (i > 0) {
     const Run& below = runs[i - 1];
     r.least_deadline = std::min(r.deadline, below.least_deadline);
     r.schedule = below.schedule;
     r.streamed = below.streamed;
+    r.in_rule = r.in_rule || below.in_rule;
     if (r.kind != RunKind::reverse && r.kind != RunKind::interval) {
       r.tape = below.tape;
       r.forward_depth = below.forward_depth;

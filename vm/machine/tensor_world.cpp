@@ -82,8 +82,12 @@ void TensorWorld::set_maker(const Engine& engine, const value::Frame* frame) {
       meant(frame->parent);
   }
   cpu_->maker = {code, pc};
-  if (accelerator_ != nullptr) accelerator_->maker = cpu_->maker;
-  if (streaming_ != nullptr) streaming_->maker = cpu_->maker;
+  const ops::StreamKind stream = engine.runs.back().in_rule ? ops::StreamKind::update : ops::StreamKind::execute;
+  for (ops::Device* const device : {accelerator_.get(), static_cast<ops::Device*>(streaming_.get())}) {
+    if (device == nullptr) continue;
+    device->maker = cpu_->maker;
+    device->stream = stream;
+  }
 }
 
 std::string TensorWorld::place_of(const Engine& engine, const ops::Device::Maker& maker) {

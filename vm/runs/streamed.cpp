@@ -81,7 +81,7 @@ constexpr std::int64_t kMemoryOfByte = 32;
 constexpr std::uint64_t kWorkOfByte = 8; // and what it counts as
 
 // The bytes of a plan that the program holds.
-AccessPlan plan_in(Engine& engine, Value plan) {
+std::shared_ptr<const AccessPlan> plan_in(Engine& engine, Value plan) {
   Value bytes = plan;
   if (plan.is_pair() && plan.pair()->cdr.is_pair()) bytes = plan.pair()->cdr.pair()->car;
   if (!value::is_tensor(bytes) || value::tensor_of(bytes).dtype != ops::DType::u8 || value::tensor_of(bytes).rank() != 1)
@@ -95,9 +95,11 @@ AccessPlan plan_in(Engine& engine, Value plan) {
   if (size != 0) t.device()->copy_out(t.storage->block(), t.offset, read.data(), t.elements());
   const value::Charged room(engine.heap(), engine.heap().scratch, kMemoryOfByte * static_cast<std::int64_t>(size));
   std::string fault;
-  std::optional<AccessPlan> out = ops::plans::from_bytes(read, fault);
-  if (!out) throw ProgramError(fmt::format("{}: {}", kCallWith, fault));
-  return *std::move(out);
+  ops::plans::ReadPlans none;
+  auto* const device = engine.tensors().streaming();
+  std::shared_ptr<const AccessPlan> out = (device != nullptr ? device->plans : none).read(read, fault);
+  if (out == nullptr) throw ProgramError(fmt::format("{}: {}", kCallWith, fault));
+  return out;
 }
 
 } // namespace
@@ -176,11 +178,11 @@ void start_streamed(Engine& engine, bool records, Value plan, Value f, Value x) 
   if (records) {
     call.recorder.emplace(program);
   } else {
-    AccessPlan known = plan_in(engine, plan);
+    std::shared_ptr<const AccessPlan> known = plan_in(engine, plan);
     const auto want_its_own = [&](const std::string& why) {
       if (!why.empty()) throw ProgramError(fmt::format("{}: {}; get-streaming-plan makes one of this call", kCallWith, why));
     };
-    want_its_own(known.why_not_of(program));
+    want_its_own(known->why_not_of(program));
     // Where nothing streams, or replays would stray from it, a plan has nothing to say, and programs are the same.
     if (engine.tensors().streaming() == nullptr || !is_alone(engine)) {
       machine::Run plain;
@@ -188,8 +190,8 @@ void start_streamed(Engine& engine, bool records, Value plan, Value f, Value x) 
       plain.start = engine.clock;
       return engine.start_run(plain, f, x);
     }
-    want_its_own(known.why_not(program, leaves.bytes));
-    call.plan = std::make_shared<const AccessPlan>(std::move(known));
+    want_its_own(known->why_not(program, leaves.bytes));
+    call.plan = std::move(known);
     made->account();
   }
   call.leaves = std::move(leaves.numbers);

@@ -328,12 +328,19 @@ void start_update(Engine& engine, value::Frame* frame, SweepState& s) {
   Value arguments[] = {leaf.v, cotangent.v, state.v};
   value::Frame* callee = engine.make_call(u.rule, arguments, 3);
   callee->parent = frame;
-  engine.current().top = callee;
+  machine::Run& run = engine.current();
+  run.top = callee;
+  ++run.rules;
+  run.in_rule = true;
 }
 
 void end_update(Engine& engine, SweepState& s, Value result) {
   Owned r(engine.heap(), result);
   if (!s.update || s.update->pending == tape::kNone) return;
+  if (machine::Run& run = engine.current(); run.rules != 0) { // not so of a rule that goes on from a file
+    --run.rules;
+    run.in_rule = run.rules != 0 || (engine.runs.size() > 1 && engine.runs.end()[-2].in_rule);
+  }
   Update& u = *s.update;
   Update::Leaf& l = u.leaves[u.pending];
   if (!result.is_pair())
