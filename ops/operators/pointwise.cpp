@@ -172,6 +172,53 @@ void where_jvp(const JvpCall& call) {
   call.results[0] = where(call.inputs[0], ta != nullptr ? *ta : Term(0.0), tb != nullptr ? *tb : Term(0.0));
 }
 
+// --- cost: flops an element, in units of those that the table of costs is calibrated with, where an exponential in a softmax and
+// what belongs to it are 25. They were measured on tensors that caches hold, beside sums, and rounded to a few sizes.
+
+enum class Price : std::uint8_t { one = 1, exponential = 5, elementary = 10, composed = 25, power = 110 };
+
+// Of a function, and of the kernel of its reverse rule, for each operand.
+struct Prices {
+  Price value = Price::one, slope = Price::one;
+};
+template <class F> constexpr Prices kPrices = {};
+template <> constexpr Prices kPrices<Exp> = {Price::exponential};
+template <> constexpr Prices kPrices<Sigmoid> = {Price::exponential};
+template <> constexpr Prices kPrices<Elu> = {Price::exponential, Price::exponential};
+template <> constexpr Prices kPrices<Log> = {Price::elementary};
+template <> constexpr Prices kPrices<Log1p> = {Price::elementary};
+template <> constexpr Prices kPrices<Expm1> = {Price::elementary};
+template <> constexpr Prices kPrices<Asin> = {Price::elementary};
+template <> constexpr Prices kPrices<Acos> = {Price::elementary};
+template <> constexpr Prices kPrices<Atan> = {Price::elementary};
+template <> constexpr Prices kPrices<Atan2> = {Price::elementary};
+template <> constexpr Prices kPrices<Atanh> = {Price::elementary};
+template <> constexpr Prices kPrices<Tanh> = {Price::elementary};
+template <> constexpr Prices kPrices<Sinh> = {Price::elementary, Price::elementary};
+template <> constexpr Prices kPrices<Cosh> = {Price::elementary, Price::elementary};
+template <> constexpr Prices kPrices<Silu> = {Price::elementary, Price::elementary};
+template <> constexpr Prices kPrices<Sin> = {Price::composed, Price::composed};
+template <> constexpr Prices kPrices<Cos> = {Price::composed, Price::composed};
+template <> constexpr Prices kPrices<Tan> = {Price::composed};
+template <> constexpr Prices kPrices<Asinh> = {Price::composed};
+template <> constexpr Prices kPrices<Acosh> = {Price::composed};
+template <> constexpr Prices kPrices<Erf> = {Price::composed, Price::exponential};
+template <> constexpr Prices kPrices<Softplus> = {Price::composed, Price::exponential};
+template <> constexpr Prices kPrices<Gelu> = {Price::composed, Price::composed};
+template <> constexpr Prices kPrices<GeluTanh> = {Price::composed, Price::composed};
+template <> constexpr Prices kPrices<Expt> = {Price::power, Price::power};
+
+template <Price price> Cost cost_of_elements(const Call& call, const ResultTypes& results) {
+  const auto n = static_cast<double>(results.types[0].shape.elements());
+  Cost cost{static_cast<double>(price) * n, n * static_cast<double>(bytes_of(results.types[0].dtype))};
+  for (const Tensor& t : call.inputs)
+    if (!t.weak) cost.bytes += static_cast<double>(t.elements()) * static_cast<double>(bytes_of(t.dtype));
+  return cost;
+}
+
+// None where it is what all operators without a word of their own cost.
+template <Price price> constexpr CostOf kCost = price == Price::one ? nullptr : cost_of_elements<price>;
+
 // --- definitions
 
 constexpr std::uint32_t kept(unsigned needs) {
@@ -179,23 +226,25 @@ constexpr std::uint32_t kept(unsigned needs) {
          ((needs & kValue) != 0 ? kKeepOutput : 0);
 }
 
-constexpr Definition pointwise_definition(Infer infer, Kernel kernel, const RegionRule& regions = regions::pointwise) {
+constexpr Definition pointwise_definition(Infer infer, Kernel kernel, CostOf cost = nullptr,
+                                          const RegionRule& regions = regions::pointwise) {
   Definition d;
   d.infer = infer;
   d.regions = &regions;
   d.kernel = kernel;
+  d.cost = cost;
   d.may_overwrite = kKeepInputs;
   d.in_shared_layout = true;
   return d;
 }
 
-constexpr Definition reverse_definition(Kernel kernel) {
-  return pointwise_definition(rules::infer_same, kernel, regions::pointwise_vjp);
+constexpr Definition reverse_definition(Kernel kernel, CostOf cost) {
+  return pointwise_definition(rules::infer_same, kernel, cost, regions::pointwise_vjp);
 }
 
-constexpr Definition differentiable(Infer infer, Kernel kernel, Vjp vjp, Jvp jvp, std::uint32_t keep,
+constexpr Definition differentiable(Infer infer, Kernel kernel, CostOf cost, Vjp vjp, Jvp jvp, std::uint32_t keep,
                                     VjpMemory vjp_memory = VjpMemory::last_over) {
-  Definition d = pointwise_definition(infer, kernel);
+  Definition d = pointwise_definition(infer, kernel, cost);
   d.vjp = vjp;
   d.vjp_memory = vjp_memory;
   d.jvp = jvp;
@@ -209,26 +258,27 @@ namespace definitions {
 
 #define X(id, Struct, ...)                                                                                                       \
   constinit const Definition id =                                                                                                \
-      differentiable(infer_unary<Struct::closed>, cpu::unary_kernel<Struct>, unary_vjp<Struct, OperatorId::id##_vjp>,            \
-                     unary_jvp<Struct>, kept(Struct::needs));                                                                    \
-  constinit const Definition id##_vjp = reverse_definition(cpu::unary_vjp_kernel<Struct>);
+      differentiable(infer_unary<Struct::closed>, cpu::unary_kernel<Struct>, kCost<kPrices<Struct>.value>,                       \
+                     unary_vjp<Struct, OperatorId::id##_vjp>, unary_jvp<Struct>, kept(Struct::needs));                           \
+  constinit const Definition id##_vjp = reverse_definition(cpu::unary_vjp_kernel<Struct>, kCost<kPrices<Struct>.slope>);
 CAIRN_POINTWISE_UNARY(X)
 #undef X
 
 #define X(id, Struct, ...)                                                                                                       \
-  constinit const Definition id = differentiable(infer_unary<Struct::closed>, cpu::parameter_kernel<Struct>,                     \
-                                                 unary_vjp<Struct, OperatorId::id##_vjp>, id##_jvp, kept(Struct::needs));        \
-  constinit const Definition id##_vjp = reverse_definition(cpu::parameter_vjp_kernel<Struct>);
+  constinit const Definition id =                                                                                                \
+      differentiable(infer_unary<Struct::closed>, cpu::parameter_kernel<Struct>, kCost<kPrices<Struct>.value>,                   \
+                     unary_vjp<Struct, OperatorId::id##_vjp>, id##_jvp, kept(Struct::needs));                                    \
+  constinit const Definition id##_vjp = reverse_definition(cpu::parameter_vjp_kernel<Struct>, kCost<kPrices<Struct>.slope>);
 CAIRN_POINTWISE_PARAMETER(X)
 #undef X
 
 #define X(id, Struct, ...)                                                                                                       \
-  constinit const Definition id = differentiable(infer_binary<Struct::closed>, cpu::binary_kernel<Struct>,                       \
-                                                 binary_vjp<Struct, OperatorId::id##_vjp_a, OperatorId::id##_vjp_b>,             \
-                                                 binary_jvp<Struct>, kept(Struct::needs_a | Struct::needs_b),                    \
-                                                 std::is_same_v<Struct, Add> ? VjpMemory::shares : VjpMemory::last_over);        \
-  constinit const Definition id##_vjp_a = reverse_definition(cpu::binary_vjp_a_kernel<Struct>);                                  \
-  constinit const Definition id##_vjp_b = reverse_definition(cpu::binary_vjp_b_kernel<Struct>);
+  constinit const Definition id = differentiable(                                                                                \
+      infer_binary<Struct::closed>, cpu::binary_kernel<Struct>, kCost<kPrices<Struct>.value>,                                    \
+      binary_vjp<Struct, OperatorId::id##_vjp_a, OperatorId::id##_vjp_b>, binary_jvp<Struct>,                                    \
+      kept(Struct::needs_a | Struct::needs_b), std::is_same_v<Struct, Add> ? VjpMemory::shares : VjpMemory::last_over);          \
+  constinit const Definition id##_vjp_a = reverse_definition(cpu::binary_vjp_a_kernel<Struct>, kCost<kPrices<Struct>.slope>);    \
+  constinit const Definition id##_vjp_b = reverse_definition(cpu::binary_vjp_b_kernel<Struct>, kCost<kPrices<Struct>.slope>);
 CAIRN_POINTWISE_BINARY(X)
 #undef X
 
@@ -241,7 +291,7 @@ constinit const Definition remainder = pointwise_definition(infer_division, cpu:
 constinit const Definition modulo = pointwise_definition(infer_division, cpu::modulo);
 
 constinit const Definition where =
-    differentiable(infer_where, cpu::where_kernel, where_vjp, where_jvp, keep_input(0), VjpMemory::own);
+    differentiable(infer_where, cpu::where_kernel, nullptr, where_vjp, where_jvp, keep_input(0), VjpMemory::own);
 
 } // namespace definitions
 

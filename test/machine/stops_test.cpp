@@ -175,6 +175,14 @@ TEST_CASE("work is counted: flops and bytes of operations, bytes of text, object
   CHECK(work(make + "(define v (+ t u))") == made + 100 + 3 * 800);
   CHECK(work(make + "(define v (matmul t u))") == made + 2 * 10 * 100 + 3 * 800);
   CHECK(work(make + "(define v (view t '(100)))") == made); // a view
+  // Functions of elements by what they take, and the kernels of their reverse rules.
+  CHECK(work(make + "(define v (square t))") == made + 100 + 2 * 800);
+  CHECK(work(make + "(define v (exp t))") == made + 5 * 100 + 2 * 800);
+  CHECK(work(make + "(define v (GeLU t))") == made + 25 * 100 + 2 * 800);
+  CHECK(work(make + "(define v (expt t u))") == made + 110 * 100 + 3 * 800);
+  auto gradient = [&](const std::string& f) { return work(make + "(define g (*j (lambda (x) (sumall (" + f + " x))) t 1.))"); };
+  CHECK(gradient("GeLU") - gradient("square") == 2 * 24 * 100);
+  CHECK(gradient("tanh") - gradient("square") == 9 * 100); // whose slope is a product
   // What slices give a cotangent counts by their own size, but for the first, which makes zeros around its own: each of the
   // others multiplies a row by a number, forth and back, and adds it to three rows' bytes.
   auto rows = [&](int n) {

@@ -71,7 +71,8 @@ Layers random_layers(Random& random, std::size_t steps) {
 struct Outcome {
   std::uint64_t executed = 0, peak = 0, thinned = 0, weighed = 0;
   std::uint64_t spilled = 0, in_file = 0; // tapes, and the most bytes at once
-  bool reversed = false, misled = false;
+  std::uint64_t relieved = 0;             // how often memory had run out
+  bool reversed = false, misled = false, refused = false;
 };
 
 class Machine {
@@ -79,6 +80,11 @@ public:
   Machine(const Layers& layers, const Spec& spec, const Resources& resources = {}) : Machine(layers, make(spec, resources)) {}
   Machine(const Layers& layers, std::unique_ptr<Schedule> schedule) : layers_(layers), schedule_(std::move(schedule)) {}
   const Schedule& schedule() const { return *schedule_; }
+  // From now on no more bytes are given than that: the schedule is asked what to do without.
+  Machine& within(std::uint64_t bytes) {
+    limit_ = bytes;
+    return *this;
+  }
 
   Outcome run() {
     for (int actions = 0; actions < 100000; ++actions) {
@@ -92,6 +98,7 @@ public:
         return outcome_;
       }
       perform(a);
+      if (outcome_.refused) return outcome_;
       note();
       if (actions % 16 == 0) { // what a capsule of it would have goes on as it does
         std::vector<std::uint64_t> words;
@@ -121,6 +128,10 @@ private:
       while (at_ < layers_.size() && at_ - before < a.steps && (!work_ || at_ == before || records() <= a.records)) {
         ++at_;
         if (work_) work_->to = at_;
+        if (runs_out()) {
+          outcome_.executed += at_ - before;
+          return relieve(Schedule::During::run);
+        }
         note();
       }
       outcome_.executed += at_ - before;
@@ -152,6 +163,8 @@ private:
         unreversed_ = work_->to;
       for (; work_->to > work_->from; --work_->to) { // what is swept is gone, one after the other
         unreversed_ = std::min(unreversed_, work_->to - 1);
+        if (runs_out()) relieve(Schedule::During::sweep);
+        if (outcome_.refused) return;
         note(); // the cotangents at both its ends
       }
       work_.reset();
@@ -271,7 +284,26 @@ private:
     schedule_->weighed(weights);
   }
 
-  void note() {
+  bool runs_out() const { return limit_ != 0 && level() > limit_; }
+
+  void relieve(Schedule::During during) {
+    const std::optional<Schedule::Relief> relief = schedule_->relieve(during, false);
+    outcome_.refused = !relief;
+    if (!relief) return;
+    ++outcome_.relieved;
+    for (const std::uint32_t slot : relief->slots) REQUIRE(slots_.erase(slot) == 1);
+    if (relief->all) {
+      aside_.clear();
+      slots_ = {{0, 0}};
+    }
+    if (during == Schedule::During::sweep) return;
+    work_.reset();
+    here_ = false;
+  }
+
+  void note() { outcome_.peak = std::max(outcome_.peak, level()); }
+
+  std::uint64_t level() const {
     std::set<std::size_t> held;
     std::uint64_t own = 0;
     auto hold = [&](const std::set<std::size_t>& more) { held.insert(more.begin(), more.end()); };
@@ -288,11 +320,12 @@ private:
       cotangents = layers_.bytes(layers_.state(unreversed_));
       for (std::size_t i = unreversed_; i < layers_.size(); ++i) cotangents += layers_.weight[i];
     }
-    outcome_.peak = std::max(outcome_.peak, layers_.bytes(held) + own + cotangents);
+    return layers_.bytes(held) + own + cotangents;
   }
 
   static constexpr std::size_t kNotYet = SIZE_MAX;
   const Layers& layers_;
+  std::uint64_t limit_ = 0; // bytes; 0: none
   std::unique_ptr<Schedule> schedule_;
   std::map<std::uint32_t, std::size_t> slots_;
   std::vector<Range> aside_;
@@ -303,11 +336,13 @@ private:
   Outcome outcome_;
 };
 
-Outcome planned(const Layers& layers, std::uint64_t memory) {
+Machine machine_for(const Layers& layers, std::uint64_t memory) {
   Spec spec = spec_of("budget");
   spec.memory = memory;
-  return Machine(layers, spec).run();
+  return {layers, spec};
 }
+
+Outcome planned(const Layers& layers, std::uint64_t memory) { return machine_for(layers, memory).within(memory).run(); }
 
 } // namespace
 
@@ -333,6 +368,25 @@ TEST_CASE("a planned run is reversed and holds no more than its budget") {
   }
   MESSAGE("each step runs ", replays / runs, " times on average");
   CHECK(replays / runs < 1.8);
+}
+
+TEST_CASE("a first run goes on from the interval that took more than was left for it") {
+  Layers layers; // of one size, but for a few that nothing foretells
+  constexpr std::size_t kSteps = 60, kHeavy = 40;
+  layers.activation.push_back(0);
+  for (std::size_t i = 0; i < kSteps; ++i) {
+    layers.activation.push_back((i >= kHeavy && i < kHeavy + 2 ? std::uint64_t{48} : 4) << 10);
+    layers.own.push_back(1 << 10);
+    layers.skip.push_back(i);
+    layers.weight.push_back(0);
+  }
+  layers.level.assign(kSteps + 1, 0);
+  constexpr std::uint64_t kMemory = 230 << 10; // of 390 KiB that one tape takes
+  const Outcome outcome = planned(layers, kMemory);
+  CHECK((outcome.reversed && outcome.peak <= kMemory));
+  CHECK(outcome.relieved == 1);
+  CHECK(outcome.executed == 160);
+  CHECK(outcome.weighed == 21);
 }
 
 TEST_CASE("a run that comes again is reversed from what the first one has shown, in no more time and memory") {
@@ -422,7 +476,7 @@ TEST_CASE("what is remembered of calls waits where they differ, and is forgotten
 
 TEST_CASE("with a file a run is reversed within its budget, and what would take longer to run again goes there") {
   Random random(15);
-  std::uint64_t spilled = 0, kept = 0, over = 0, worse = 0, longer = 0, runs = 0;
+  std::uint64_t spilled = 0, kept = 0, worse = 0, longer = 0, runs = 0;
   for (int round = 0; round < cairn::test::rounds(40); ++round) {
     Layers layers = random_layers(random, 40 + random.below(round % 4 == 0 ? 300 : 80));
     for (std::uint64_t& own : layers.own) own /= 32; // beside elements, records are small
@@ -441,7 +495,7 @@ TEST_CASE("with a file a run is reversed within its budget, and what would take 
         resources.spill_bytes = static_cast<std::int64_t>(bytes);
         resources.spill_ticks = ticks;
         Machine machine(layers, spec, resources);
-        const Outcome outcome = machine.run();
+        const Outcome outcome = machine.within(spec.memory).run();
         CHECK(outcome.reversed);
         CHECK(outcome.in_file <= bytes);
         if (const auto foreseen = machine.schedule().foreseen()) CHECK(outcome.in_file <= foreseen->in_file);
@@ -454,7 +508,6 @@ TEST_CASE("with a file a run is reversed within its budget, and what would take 
       // to what is left without it, which is not what would have been planned without it from the start.
       CHECK(all.executed <= without.executed + layers.size());
       longer += all.executed > without.executed + layers.size() / 8 ? 1 : 0;
-      over += some.peak > spec.memory ? 1 : 0;
       worse += some.executed > without.executed + layers.size() / 4 ? 1 : 0;
       ++runs;
       CHECK((none.spilled == 0 && none.executed == without.executed && none.peak == without.peak));
@@ -464,9 +517,12 @@ TEST_CASE("with a file a run is reversed within its budget, and what would take 
   }
   MESSAGE("with a file ", spilled, " steps are run, without one ", kept);
   CHECK(spilled * 10 < kept * 9);
-  // A file that holds a little may be used up by the wrong tapes, in one of fifty runs; few runs may have one of them.
+  // A file that holds a little may be used up by the wrong tapes, in one of fifty runs; few runs may have one of them. Where the
+  // budget is a sixteenth of the tape, room for what is on its way to the file may cost more than the file saves.
   const std::uint64_t most = std::max<std::uint64_t>(1, runs / 50);
-  CHECK((over <= most && worse <= most && longer <= most));
+  CAPTURE(worse);
+  CAPTURE(longer);
+  CHECK((worse <= most && longer <= 2 * most));
 }
 
 TEST_CASE("what only the last steps of a run read has room while everything before them is reversed") {
@@ -495,7 +551,7 @@ TEST_CASE("with any budget a planned run is reversed, the same way each time") {
     const Layers layers = random_layers(random, 1 + random.below(120));
     const std::uint64_t memory = 1 + random.below(std::uint64_t{1} << (1 + random.below(23)));
     CAPTURE(memory);
-    const Outcome outcome = planned(layers, memory), again = planned(layers, memory);
+    const Outcome outcome = machine_for(layers, memory).run(), again = machine_for(layers, memory).run();
     CHECK(outcome.reversed);
     CHECK((outcome.executed == again.executed && outcome.peak == again.peak));
   }

@@ -61,6 +61,13 @@ SEQUENCE = """(define inputs (build-list 1000 (lambda (i) (rand '(32 64)))))
 (define (f w) (sumall (fold-left (lambda (h x) (step h x w)) (fill '(32 64) 0) inputs)))
 (write (cdr (checkpoint-*j f (* .1 (rand '(64 64))) 1)))
 """
+# What comes last makes and keeps more than anything before it.
+BROADER = """(define w (* .1 (rand '(32 32))))
+(define (narrow x) (tanh (matmul x w)))
+(define (broad x) (sumall (exp (sin (concat-tensors (list x x x x x x x x) 1)))))
+(define (f x) (let loop ((i 0) (x x)) (if (= i 90) (broad x) (loop (+ i 1) (narrow x)))))
+(write (cdr (checkpoint-*j f (rand '(512 32)) 1)))
+"""
 
 
 class BeginningAgain(ToolTest):
@@ -104,6 +111,18 @@ class BeginningAgain(ToolTest):
         self.assertTrue(on)
         for gradient in on:
             self.assertIsNone(gradient["replay"]["predicted"])
+
+    def test_a_first_run_goes_on_where_a_stretch_takes_more_than_those_before_it(self):
+        self.write("a.scm", BROADER)
+        exact = self.vmrun("--checkpoint=tape", "--explain=e.json", "a.scm").output
+        steps = json.loads(self.read("e.json"))["gradients"][0]["steps"]
+        for memory in range(3000, 6500, 500):
+            output, (gradient,) = self.gradients(f"{memory}KiB")
+            self.assertEqual(output, exact)
+            self.assertNotIn("began again", gradient["explanation"], memory)
+            self.assertIn(ON, gradient["explanation"], memory)
+            self.assertLessEqual(gradient["peak"]["measured"], memory << 10)
+            self.assertLess(gradient["executed"], 2 * steps)  # beginning again takes more than three times as many
 
     def test_where_planning_ends_what_is_older_counts(self):
         self.write("a.scm", SEQUENCE)

@@ -110,6 +110,13 @@ class Samples(ToolTest):
         gpt("--checkpoint=tape", "--memory=2MiB", code=3)
         self.assertEqual(gpt("--checkpoint=bisection", "--memory=2MiB"), whole)
         self.assertEqual(gpt("--memory=2MiB"), whole)  # as its first lines say
+        # Where memory runs out once rules have changed parameters, steps go on.
+        went_on = 0
+        for memory in range(1150, 1801, 65):
+            with self.subTest(memory=memory):
+                self.assertEqual(gpt(f"--memory={memory}KiB", "--explain=e.json"), whole)
+                went_on += self.read("e.json").count(b"and it went on with less to keep")
+        self.assertGreater(went_on, 4)
 
     def test_the_programs_of_pages(self):
         for page, least in (("language.md", 2), ("network.md", 2)):

@@ -162,7 +162,9 @@ std::optional<Status> Engine::go_on() {
     try {
       const auto* last = dynamic_cast<const value::FinalBudgetExceeded*>(&e);
       const bool on_device = dynamic_cast<const DeviceFull*>(&e) != nullptr;
-      if (last == nullptr && run_operators.begin_again(*this, on_device)) return std::nullopt;
+      const bool goes_on = last == nullptr && run_operators.begin_again(*this, on_device);
+      refused_step_undone = false; // that of the next one is another matter
+      if (goes_on) return std::nullopt;
       const bool memory = last == nullptr || last->memory;
       if (tensor_world != nullptr && memory) holders = tensor_world->holders(*this);
       holders.insert(0, e.what());

@@ -113,7 +113,7 @@ Results plain(Engine& engine, const ops::Operator& op, const Operands& operands)
   unsigned results = 0;
   try {
     results = runtime.apply(op, inputs, {given.data(), std::min(n, given.size())}, operands.attributes, outputs);
-  } catch (const ops::Stopped&) {
+  } catch (...) { // stopped or refused memory, it may be done again
     for (std::size_t i = 0; i < std::min(n, given.size()); ++i)
       if (given[i]) value::as_tensor_object(operands.inputs[i])->tensor.storage = inputs[i].storage;
     throw;

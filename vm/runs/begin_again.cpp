@@ -215,14 +215,21 @@ CheckpointState* cut_to(Engine& engine, const Outermost& found) {
   return state_in<CheckpointState>(engine, run.top->slots()[kStateRegister]);
 }
 
-// Whether it is in the middle of a sweep, in a step that may be done again.
+// Whether it is in the middle of a sweep or in the rule of an update that has come in between, in a step that may be done again.
 bool is_sweeping(const Engine& engine, const Outermost& found) {
-  return found.state->sweeping && engine.refused_step_undone && found.run + 1 == engine.runs.size() &&
-         engine.runs[found.run].top == found.frame && bytecode::opcode_of(*found.frame->next()) == Opcode::run_sweep;
+  if (!found.state->sweeping || !engine.refused_step_undone || found.run + 1 != engine.runs.size()) return false;
+  if (found.state->update && found.state->update->pending != tape::kNone) return true;
+  return engine.runs[found.run].top == found.frame && bytecode::opcode_of(*found.frame->next()) == Opcode::run_sweep;
 }
 
 bool is_running(const Engine& engine, const Outermost& found) {
   return !found.state->sweeping && found.run + 1 < engine.runs.size() && engine.runs[found.run + 1].kind == RunKind::interval;
+}
+
+// Whether the last action may have been to weigh a tape: of what others do a part may be done.
+bool may_be_weighing(const Engine& engine, const Outermost& found) {
+  return !found.state->sweeping && engine.refused_step_undone && found.run + 1 == engine.runs.size() &&
+         engine.runs[found.run].top == found.frame && bytecode::opcode_of(*found.frame->next()) == Opcode::run_act;
 }
 
 void note_relief(Engine& engine, bool on_device) {
@@ -248,11 +255,13 @@ void let_go(Engine& engine, CheckpointState& s, const schedule::Schedule::Relief
 
 // What has been reversed stays so, and what is being swept is swept.
 bool go_on_with_less(Engine& engine, const Outermost& found) {
-  const bool sweeping = is_sweeping(engine, found);
-  if ((!sweeping && !is_running(engine, found)) || (found.state->start.empty() && kept_start(*found.state) == nullptr))
-    return false;
+  using During = schedule::Schedule::During;
+  const bool sweeping = is_sweeping(engine, found), weighing = may_be_weighing(engine, found);
+  if (!sweeping && !weighing && !is_running(engine, found)) return false;
+  if (found.state->start.empty() && kept_start(*found.state) == nullptr) return false;
   std::unique_ptr<schedule::Schedule> next = found.state->schedule->clone();
-  const std::optional<schedule::Schedule::Relief> relief = next->relieve(sweeping);
+  const During during = sweeping ? During::sweep : weighing ? During::weighing : During::run;
+  const std::optional<schedule::Schedule::Relief> relief = next->relieve(during, !can_begin_again(engine, *found.state));
   if (!relief) return false;
   if (sweeping) {
     --engine.clock;
@@ -292,22 +301,28 @@ bool is_surveying(const Engine& engine) {
 }
 
 bool can_begin_again(const Engine& engine, const CheckpointState& s) {
+  return can_go_on(engine, s) && s.begun_again < kBeginnings && !(s.update && s.update->begun);
+}
+
+bool can_go_on(const Engine& engine, const CheckpointState& s) {
   const schedule::Spec::Kind kind = engine.schedules[s.spec].kind;
-  return s.outermost && s.begun_again < kBeginnings && engine.state_budget != 0 && !engine.options.survey &&
-         (kind == schedule::Spec::Kind::automatic || kind == schedule::Spec::Kind::budget) && !(s.update && s.update->begun);
+  return s.outermost && engine.state_budget != 0 && !engine.options.survey &&
+         (kind == schedule::Spec::Kind::automatic || kind == schedule::Spec::Kind::budget);
 }
 
 bool begin_again(Engine& engine, bool on_device) {
   const Outermost found = outermost_checkpoint(engine);
-  if (found.state == nullptr || !can_begin_again(engine, *found.state)) return false;
+  if (found.state == nullptr || !can_go_on(engine, *found.state)) return false;
+  const bool from_start = can_begin_again(engine, *found.state);
   if (found.state->start.empty() && kept_start(*found.state) == nullptr) return false;
   const ops::Meter::Uninterrupted whole(engine.meter());
   note_refusal(engine);
   const bool planned_with_more = on_device && plan_with_what_there_was(engine);
-  if (!planned_with_more && go_on_with_less(engine, found)) {
+  if ((!planned_with_more || !from_start) && go_on_with_less(engine, found)) {
     note_relief(engine, on_device);
     return true;
   }
+  if (!from_start) return false;
   std::unique_ptr<schedule::Schedule> next = with_less(engine, *found.state);
   auto* s = cut_to(engine, found);
   reset(engine, *s, std::move(next));

@@ -69,7 +69,7 @@ void discard(Engine& engine, CheckpointState& s, std::uint32_t slot) {
       s.held.erase(s.held.begin() + static_cast<std::ptrdiff_t>(i));
       break;
     }
-  if (from.position == 0 && s.start.empty() && can_begin_again(engine, s)) {
+  if (from.position == 0 && s.start.empty() && can_go_on(engine, s)) {
     s.uncount(engine, from);
     s.start = std::exchange(from, {});
     s.start.bytes = 0;
@@ -92,7 +92,7 @@ void perform(Engine& engine, CheckpointState* s, Action a, Owned& state) {
   switch (a.kind) {
   case Action::Kind::tape:
   case Action::Kind::advance:
-    if (s->current.position == 0 && s->held.empty() && s->start.empty() && can_begin_again(engine, *s))
+    if (s->current.position == 0 && s->held.empty() && s->start.empty() && can_go_on(engine, *s))
       s->start = copy_of(engine.heap(), s->current);
     if (a.kind == Action::Kind::tape) begin_tape(engine, *s, a.records);
     begin_interval(engine, *s, state, a.steps);

@@ -307,6 +307,9 @@ void discard(Engine& engine, CheckpointState& s, std::uint32_t slot);
 bool begin_again(Engine& engine, bool on_device);
 // Whether it would, had it a start.
 bool can_begin_again(const Engine& engine, const CheckpointState& s);
+// Whether it can do with less from where it is, as far as its schedule knows how: also once rules of an update have run, as what
+// is left to reverse reads none of the leaves that they took.
+bool can_go_on(const Engine& engine, const CheckpointState& s);
 // A known run that came otherwise begins once more from its start, as if nobody knew it.
 void begin_unknown(Engine& engine, CheckpointState& s);
 // The end of the program where a known run, of which nothing was run yet, cannot fit under any schedule.

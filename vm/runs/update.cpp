@@ -310,7 +310,6 @@ void start_update(Engine& engine, value::Frame* frame, SweepState& s) {
   }
   Heap& heap = engine.heap();
   u.begun = true;
-  if (auto* c = as_checkpoint(s)) c->drop(engine, c->start); // it has the leaves that are given up now
   Update::Leaf& l = u.leaves[next];
   const bool survey = is_surveyed(s) && value::is_tensor(l.leaf);
   Owned cotangent(heap, survey ? machine::tensors::zeros_like(engine, l.leaf) : take_cotangent(engine, s, l));

@@ -13,8 +13,11 @@ namespace cairn::schedule {
 
 namespace {
 
-// Of the budget, what is not planned with: what a program's own data grow by, code, and what operators borrow while they run.
+// Of the budget, what is not planned with: what a program's own data grow by, code, what operators borrow while they run, and
+// what it takes to walk over a state that is saved. Little of it grows with the budget.
 constexpr std::uint64_t kReserve = 16;
+constexpr std::uint64_t kEnoughReserve = std::uint64_t{512} << 10; // bytes, from which on such a part does:
+constexpr std::uint64_t kLargeReserve = 32;
 // Where most of it is what is older than the run, with its cotangents, little of it is in motion; but such a part is left in any
 // case.
 constexpr std::uint64_t kLeastReserve = 64;
@@ -103,12 +106,26 @@ void Budgeted::weighed(const Weights& weights) {
   } else if (const std::size_t good = good_number(); profile_.size() >= good) {
     coarsen(good - good / 4, room_for_one() / kGoodInterval);
   }
-  const std::uint64_t piece = bounded(piece_ * kRecordBytes);
-  make_room_that_pays(bounded(std::clamp(most_tape_, piece, kOvershoot * piece) + std::max(largest_, most_taping_)));
+  left_for_next_ = bytes_of_next();
+  make_room_that_pays(left_for_next_);
+}
+
+// Of the interval that comes next, as far as the last ones tell. Where it takes more, it begins again (budgeted_relief.cpp): to
+// leave room for the largest that may come would cost more, as that room would never be used.
+std::uint64_t Budgeted::bytes_of_next() const {
+  constexpr std::size_t kLast = 2;
+  const std::size_t n = profile_.size();
+  std::uint64_t bytes = 0;
+  for (std::size_t i = n - std::min(n, kLast); i < n; ++i) {
+    const Interval& interval = profile_.intervals[i];
+    bytes = std::max(bytes, bounded(2 * interval.tape + profile_.born[i] + interval.taping));
+  }
+  return bytes;
 }
 
 std::uint64_t Budgeted::left_alone() const {
-  return std::max(budget_ / kLeastReserve, (budget_ - std::min(budget_, 2 * older_)) / kReserve);
+  const std::uint64_t moving = budget_ - std::min(budget_, 2 * older_);
+  return std::max(budget_ / kLeastReserve, std::min(moving / kReserve, std::max(moving / kLargeReserve, kEnoughReserve)));
 }
 
 // Of what is left alone a gap may use a part.
@@ -312,8 +329,8 @@ bool Budgeted::sound() const {
   if (older_ > kMostOfOne || planned_beside_ > kMostOfSum || peak_ > kMostOfSum || again_ > kMostOfSum ||
       again_cost_ > kMostOfOne || step_cost_ > kMostOfOne || budget_ > kMostOfSum || room_ > kMostOfSum || piece_ > kMostOfOne ||
       steps_ > kMostOfSum || records_ > kMostOfSum || all_records_ > kMostOfOne || largest_ > kMostOfOne ||
-      most_taping_ > kMostOfOne || most_tape_ > kMostOfOne || done_ > todo_.size() || most_budget_ > kMostOfSum ||
-      spare_ > kMostOfOne || short_ > kMostOfOne || relieved_at_ > kMostOfSum || fresh_cost_ > kMostOfOne ||
+      left_for_next_ > kMostOfOne || done_ > todo_.size() || most_budget_ > kMostOfSum || spare_ > kMostOfOne ||
+      short_ > kMostOfOne || relieved_at_ > kMostOfSum || fresh_cost_ > kMostOfOne ||
       (most_budget_ != 0 && budget_ > most_budget_))
     return false;
   if (most_steps_ == 0 || most_steps_ > kMostOfOne || reads_.size() > kMostReads || more_reads_ > kMostOfOne) return false;

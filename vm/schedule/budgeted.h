@@ -74,6 +74,12 @@ public:
   // Memory has run out while the run is reversed: what is left is reversed from the initial state alone, in slot 0. False:
   // nothing is known that takes less.
   bool relieve(bool sweeping);
+  // Steps from the start of the run on that are then to be reversed, behind the tape that is being swept if one is; 0: none, or
+  // nobody knows.
+  std::uint64_t left_to_reverse(bool sweeping) const;
+  // The same where the interval that the first run is in took more than was left for it, to run it or to weigh its tape: the
+  // actions that come next let go of more and begin that interval again. False: there is nothing left to let go of.
+  bool relieve_first_run(bool weighing);
 
   void stopped(std::uint64_t steps_left);
   void taped(std::uint64_t records) { records_ = records; }
@@ -104,8 +110,7 @@ public:
     archive(self.records_);
     archive(self.all_records_);
     archive(self.largest_);
-    archive(self.most_taping_);
-    archive(self.most_tape_);
+    archive(self.left_for_next_);
     archive(self.older_);
     archive(self.peak_);
     archive(self.again_);
@@ -215,6 +220,7 @@ private:
   Weights told_of(std::size_t interval) const;
   std::vector<OldTensor> read_last_by(std::size_t interval) const;
   void survey_interval();
+  std::uint64_t bytes_of_next() const;
   bool can_grow() const { return budget_ < most_budget_; }
   void grow();
   std::uint64_t cost_of_one_tape() const;
@@ -258,23 +264,22 @@ private:
   void perform(const std::vector<Move>& moves, std::size_t from);
 
   std::uint64_t budget_ = 0;
-  std::uint64_t most_budget_ = 0; // that it may grow to, because nobody said what it should be; 0: somebody did
-  std::uint64_t spare_ = 0;       // then: what there is beside what is older than the run
-  std::uint64_t fresh_cost_ = 0;  // of a KiB of memory that was never used before
-  std::uint64_t room_ = 0;        // of the budget, for states, tapes and cotangents
-  std::uint64_t piece_ = 0;       // records of an interval's tape after which it ends,
-  std::uint64_t most_steps_ = 0;  // or steps
-  std::uint64_t steps_ = 0;       // of the tape in work
-  std::uint64_t records_ = 0;     // on it
-  std::uint64_t all_records_ = 0; // of all tapes that have been weighed
-  std::uint64_t largest_ = 0;     // the most bytes of one operation
-  std::uint64_t most_taping_ = 0; // held for a while as an interval was taped and weighed
-  std::uint64_t most_tape_ = 0;   // bytes of an interval's tape beyond what is older than it
-  std::uint64_t older_ = 0;       // bytes of what is older than the run
-  std::uint64_t peak_ = 0;        // the most bytes foreseen beside that, so far
-  std::uint64_t again_ = 0;       // steps that the plan runs again
-  std::uint64_t again_cost_ = 0;  // modelled
-  std::uint64_t step_cost_ = 0;   // of a step, as it was told last
+  std::uint64_t most_budget_ = 0;   // that it may grow to, because nobody said what it should be; 0: somebody did
+  std::uint64_t spare_ = 0;         // then: what there is beside what is older than the run
+  std::uint64_t fresh_cost_ = 0;    // of a KiB of memory that was never used before
+  std::uint64_t room_ = 0;          // of the budget, for states, tapes and cotangents
+  std::uint64_t piece_ = 0;         // records of an interval's tape after which it ends,
+  std::uint64_t most_steps_ = 0;    // or steps
+  std::uint64_t steps_ = 0;         // of the tape in work
+  std::uint64_t records_ = 0;       // on it
+  std::uint64_t all_records_ = 0;   // of all tapes that have been weighed
+  std::uint64_t largest_ = 0;       // the most bytes of one operation
+  std::uint64_t left_for_next_ = 0; // bytes, for the interval that the first run is in
+  std::uint64_t older_ = 0;         // bytes of what is older than the run
+  std::uint64_t peak_ = 0;          // the most bytes foreseen beside that, so far
+  std::uint64_t again_ = 0;         // steps that the plan runs again
+  std::uint64_t again_cost_ = 0;    // modelled
+  std::uint64_t step_cost_ = 0;     // of a step, as it was told last
   bool survey_ = false;
   bool nested_ = false; // a derivative operator runs inside
   Last last_;

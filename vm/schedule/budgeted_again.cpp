@@ -58,7 +58,7 @@ std::optional<Budgeted> Budgeted::again() const {
   if (known_) {
     Budgeted same = *this;
     same.stage_ = Stage::asking;
-    same.done_ = 0;
+    same.done_ = same.relieved_at_ = 0;
     same.end_seen_ = false;
     return same;
   }

@@ -72,8 +72,6 @@ void Budgeted::add_interval(const Weights& weights) {
   if (tape[n] != 0) interval.shares.push_back(share_of(n, tape[n]));
   const std::uint64_t cotangents = bounded(std::accumulate(state.begin(), state.end(), bounded(weights.beside_cotangents)));
   largest_ = std::max(largest_, bounded(weights.largest));
-  most_taping_ = std::max(most_taping_, bounded(weights.taping));
-  most_tape_ = std::max(most_tape_, bounded(bounded(weights.own) + tape[n])); // it may not end where it is heavy
   interval.forward = bounded(bounded(weights.cost) + cost_of_steps(steps_));
   interval.taped = interval.forward;
   interval.sweep =

@@ -131,37 +131,6 @@ std::size_t Budgeted::begin_of_last() const {
   return at;
 }
 
-// The parts of an interval may be on tapes of their own, some of which are swept already: the rest counts as all of it.
-bool Budgeted::relieve(bool sweeping) {
-  constexpr std::uint64_t kMore = 16; // of the room is left alone each time
-  if (stage_ != Stage::reversing || survey_) return false;
-  if (sweeping && (done_ == 0 || todo_[done_ - 1].kind != Action::Kind::reverse)) return false;
-  const auto swept = std::count_if(todo_.begin(), todo_.begin() + static_cast<std::ptrdiff_t>(done_),
-                                   [](const Action& action) { return action.kind == Action::Kind::reverse; });
-  if (swept == 0) return false; // of a known run, the end of which was not seen
-  const std::uint64_t left = sweeps_[static_cast<std::size_t>(swept) - 1];
-  if (left == 0 || (left == relieved_at_ && peak_ > room_)) return false;
-  relieved_at_ = left;
-  short_ = bounded(short_ + room_ / kMore);
-  set_room();
-  const auto behind = std::ranges::lower_bound(positions_, left);
-  const std::uint64_t whole = std::exchange(*behind, left);
-  todo_.clear();
-  sweeps_.clear();
-  done_ = forward_ = 0;
-  end_seen_ = true;
-  tapes_.clear();
-  spilled_.clear();
-  joined_.clear();
-  slots_ = Slots();
-  states_ = {{0, slots_.take()}};
-  peak_ = 0;
-  plan_gap(with_reads(), 0, static_cast<std::size_t>(behind - positions_.begin()));
-  *behind = whole;
-  planned_beside_ = 0; // another call is planned anew
-  return true;
-}
-
 // Whatever is on tape is swept, and between that gaps are planned.
 void Budgeted::reverse_rest() {
   const std::vector<bool> tapes = kept_tapes();

@@ -1,12 +1,8 @@
-// Schedules that never run the program only to measure it: the states kept along the first run are where the reversal starts.
-// `auto` tapes the first stretch of it, so that a short run costs what a plain tape costs.
-#include "vm/schedule/binomials.h"
-#include "vm/schedule/budgeted.h"
-#include "vm/schedule/generators.h"
-#include "vm/schedule/placement.h"
-#include "vm/schedule/reversal.h"
+// What a first run does next: see first_run.h.
+#include "vm/schedule/first_run.h"
 
-#include <fmt/format.h>
+#include "vm/schedule/binomials.h"
+#include "vm/schedule/generators.h"
 
 #include <algorithm>
 #include <utility>
@@ -96,122 +92,7 @@ Allowance allowance_of(const Spec& spec, const Resources& resources) {
   return {Allowance::Kind::bytes, kMostSnapshots, std::min(kSnapshotBytes, budget / kSnapshotShare), budget / 2};
 }
 
-class FirstRun final : public Schedule {
-public:
-  FirstRun() = default;
-  FirstRun(const Spec& spec, const Resources& resources);
-  Action next() override;
-  void ended(std::uint64_t total) override;
-  bool weighs_stack() const override { return kind_ == Spec::Kind::automatic && stage_ == Stage::prefix; }
-  bool weighs_tapes() const override {
-    return (stage_ == Stage::prefix && start_kept_) || (stage_ == Stage::budgeted && budgeted_.weighs_tapes());
-  }
-  void stack(std::uint64_t bytes) override;
-  void stopped(std::uint64_t steps_left) override;
-  void taped(std::uint64_t records) override;
-  void kept(std::uint64_t bytes) override;
-  bool walks_next() const override {
-    return stage_ == Stage::budgeted || stage_ == Stage::rest ? budgeted_.walks_next() : looks_next();
-  }
-  void weighed(const Weights& weights) override;
-  std::optional<Foreseen> foreseen() const override { return relieved_ != 0 ? std::nullopt : budgeted_.foreseen(total_); }
-  std::optional<Prospect> prospect(std::uint64_t budget) const override {
-    // A survey is of what `auto` would do.
-    return budgeted_.prospect(budget, first_piece(survey_ ? Spec::Kind::automatic : kind_, budget));
-  }
-  std::optional<std::uint64_t> foreseen_steps() const override {
-    return relieved_ != 0 || all_steps_ == 0 ? std::nullopt : std::optional(all_steps_);
-  }
-  void note_updates(const std::vector<UpdatedLeaf>& leaves) override { budgeted_.note_updates(leaves); }
-  bool fits(std::uint64_t budget) const override { return budgeted_.fits(budget); }
-  std::vector<KnownInterval> intervals() const override { return budgeted_.intervals(); }
-  bool surveyed() const override;
-  std::unique_ptr<Schedule> planned(std::uint64_t budget) const override;
-  std::uint64_t least_of_any() const override { return budgeted_.least_of_any(); }
-  std::optional<Relief> relieve(bool sweeping) override;
-  std::uint64_t relieved() const override { return relieved_; }
-  std::unique_ptr<Schedule> again() const override;
-  bool misled() const override { return budgeted_.misled(); }
-  std::uint64_t closer_look() const override;
-  std::string explanation() const override;
-  std::unique_ptr<Schedule> clone() const override { return std::make_unique<FirstRun>(*this); }
-  void save(std::vector<std::uint64_t>& words) const override;
-  bool sound() const;
-  template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
-    archive(self.kind_);
-    archive(self.stage_);
-    archive(self.prefix_);
-    archive(self.total_);
-    archive(self.tape_bytes_);
-    archive(self.sparse_bytes_);
-    archive(self.records_);
-    archive(self.share_bytes_);
-    archive(self.stack_bytes_);
-    archive(self.budget_);
-    archive(self.frugal_);
-    archive(self.spill_bytes_);
-    archive(self.spill_ticks_);
-    archive(self.survey_);
-    archive(self.survey_piece_);
-    archive(self.counted_);
-    archive(self.start_kept_);
-    archive(self.relieved_);
-    archive(self.resumes_);
-    archive(self.all_steps_);
-    archive(self.budgeted_);
-    archive(self.placement_);
-    archive(self.reversal_);
-  }
-
-private:
-  enum class Stage : std::uint8_t {
-    begin,
-    start,
-    unplanned,
-    prefix,
-    budgeted,
-    running,
-    reversing,
-    last_reverse,
-    rest,
-    counting,
-    done
-  };
-
-  std::uint64_t more_to_tape() const;
-  std::uint64_t look() const; // records
-  // Whether the first tape is about to be found heavy.
-  bool looks_next() const {
-    return stage_ == Stage::prefix && start_kept_ && (kind_ == Spec::Kind::budget || is_heavy(prefix_, records_));
-  }
-  void take_over();
-  std::string chosen() const; // the schedule, for people
-  Action discard_start();
-  std::unique_ptr<Schedule> as_known(const std::optional<Budgeted>& known) const;
-
-  Spec::Kind kind_ = Spec::Kind::automatic;
-  Stage stage_ = Stage::begin;
-  std::uint64_t prefix_ = 0;                        // steps taped before the first snapshot
-  std::uint64_t total_ = kToEnd;                    // known once the end was seen
-  std::uint64_t tape_bytes_ = 0;                    // how large a tape may grow
-  std::uint64_t sparse_bytes_ = 0;                  // how large the first may grow while it has few records for its steps
-  std::uint64_t records_ = 0;                       // on the first tape
-  std::uint64_t share_bytes_ = 0;                   // of the budget, for the tape in work, and for the one put aside
-  std::uint64_t stack_bytes_ = 0;                   // the most seen while the first tape grew
-  std::uint64_t budget_ = 0;                        // where it is for this run alone, else 0
-  bool frugal_ = false;                             // nobody said how much memory there is
-  std::uint64_t spill_bytes_ = 0, spill_ticks_ = 0; // of a file, where the run may use one
-  bool survey_ = false;                             // nothing is reversed
-  std::uint64_t survey_piece_ = 0;                  // records of an interval, where somebody knows
-  std::uint64_t counted_ = 0;                       // actions of a survey of what is not planned
-  bool start_kept_ = false;                         // in slot 0, while it may still turn out that the run is to be planned
-  std::uint64_t relieved_ = 0;                      // how often memory ran out on the way
-  bool resumes_ = false;                            // from the latest state that was left then
-  std::uint64_t all_steps_ = 0;                     // that are executed, where planning had ended; 0: nobody knows
-  Budgeted budgeted_;
-  Placement placement_;
-  Reversal reversal_;
-};
+} // namespace
 
 // What the planned part has found out about the rest of the run: what is older than it, and what its steps weigh.
 void FirstRun::take_over() {
@@ -240,6 +121,10 @@ FirstRun::FirstRun(const Spec& spec, const Resources& resources)
     spill_bytes_ = static_cast<std::uint64_t>(resources.spill_bytes);
     spill_ticks_ = resources.spill_ticks;
   }
+}
+
+bool FirstRun::looks_next() const {
+  return stage_ == Stage::prefix && start_kept_ && (kind_ == Spec::Kind::budget || is_heavy(prefix_, records_));
 }
 
 std::uint64_t FirstRun::look() const {
@@ -323,6 +208,7 @@ Action FirstRun::next() {
     return placement_.next();
   case Stage::reversing:
     if (const auto action = reversal_.next()) return *action;
+    if (few_states_) break;
     if (budgeted_.handed_over()) {
       stage_ = Stage::rest;
       budgeted_.rest_is_reversed();
@@ -363,7 +249,7 @@ std::unique_ptr<Schedule> FirstRun::as_known(const std::optional<Budgeted>& know
   next->stage_ = Stage::budgeted;
   next->total_ = kToEnd;
   next->budgeted_ = *known;
-  next->survey_ = false;
+  next->survey_ = next->few_states_ = false;
   next->relieved_ = next->all_steps_ = 0;
   return next;
 }
@@ -381,8 +267,22 @@ std::uint64_t FirstRun::closer_look() const {
   return piece > 2 * look() ? piece : 0;
 }
 
-std::optional<Schedule::Relief> FirstRun::relieve(bool sweeping) {
-  if (survey_) return std::nullopt;
+// What no plan is known for may do with hardly any states, and with the shortest tapes.
+bool FirstRun::reverse_with_few_states(bool sweeping) {
+  constexpr std::uint64_t kFew = 3;
+  const std::uint64_t left = budgeted_.left_to_reverse(sweeping);
+  if (left == 0) return false;
+  Slots slots;
+  const std::uint32_t start = slots.take();
+  reversal_ = Reversal(Reversal::Cut::revolve, kLeastBase, kFew, {{0, start}}, slots, left);
+  few_states_ = true;
+  stage_ = Stage::reversing;
+  return true;
+}
+
+std::optional<Schedule::Relief> FirstRun::relieve(During during, bool at_last) {
+  const bool sweeping = during == During::sweep, weighing = during == During::weighing;
+  if (survey_ || (weighing && stage_ != Stage::budgeted)) return std::nullopt;
   Relief relief;
   switch (stage_) {
   case Stage::running:
@@ -399,7 +299,8 @@ std::optional<Schedule::Relief> FirstRun::relieve(bool sweeping) {
   }
   case Stage::budgeted:
   case Stage::rest:
-    if (!budgeted_.relieve(sweeping)) return std::nullopt;
+    if (!sweeping && budgeted_.relieve_first_run(weighing)) break;
+    if (weighing || (!budgeted_.relieve(sweeping) && !(at_last && reverse_with_few_states(sweeping)))) return std::nullopt;
     relief.all = true;
     break;
   default:
@@ -409,92 +310,13 @@ std::optional<Schedule::Relief> FirstRun::relieve(bool sweeping) {
   return relief;
 }
 
-void FirstRun::ended(std::uint64_t total) {
-  total_ = total;
-  if (stage_ == Stage::prefix) stage_ = survey_ ? Stage::done : Stage::last_reverse;
-  if (stage_ == Stage::budgeted) budgeted_.ended(total);
-  if (stage_ != Stage::running) return;
-  reversal_ = placement_.reversal(total);
-  stage_ = Stage::reversing;
-  if (!budgeted_.handed_over()) return;
-  all_steps_ = total;
-  Reversal reversal = reversal_;
-  while (const std::optional<Action> action = reversal.next())
-    if (action->kind == Action::Kind::advance || action->kind == Action::Kind::tape) all_steps_ += action->steps;
-  Budgeted front = budgeted_;
-  front.rest_is_reversed();
-  all_steps_ += front.steps_again();
+// A survey is of what `auto` would do.
+std::optional<Schedule::Prospect> FirstRun::prospect(std::uint64_t budget) const {
+  return budgeted_.prospect(budget, first_piece(survey_ ? Spec::Kind::automatic : kind_, budget));
 }
-
-void FirstRun::stack(std::uint64_t bytes) { stack_bytes_ = std::max(stack_bytes_, bytes); }
-
-void FirstRun::stopped(std::uint64_t steps_left) {
-  if (stage_ == Stage::prefix) prefix_ -= std::min(steps_left, prefix_);
-  if (stage_ == Stage::budgeted) budgeted_.stopped(steps_left);
-}
-
-void FirstRun::taped(std::uint64_t records) {
-  if (stage_ == Stage::prefix) records_ = records;
-  if (stage_ == Stage::budgeted) budgeted_.taped(records);
-}
-
-void FirstRun::kept(std::uint64_t bytes) {
-  if (stage_ == Stage::running) placement_.kept(bytes);
-}
-
-void FirstRun::weighed(const Weights& weights) {
-  if (stage_ != Stage::budgeted) return;
-  if (kind_ == Spec::Kind::automatic && weights.nested && budgeted_.position() == 0) { // nobody can plan this: the tape goes on
-    budgeted_ = {};
-    stage_ = Stage::unplanned;
-    return;
-  }
-  budgeted_.weighed(weights);
-}
-
-std::string FirstRun::explanation() const {
-  return relieved_ == 0 ? chosen()
-                        : fmt::format("{}; memory had run out {}, and it went on with less to keep", chosen(),
-                                      relieved_ == 1 ? "once" : fmt::format("{} times", relieved_));
-}
-
-std::string FirstRun::chosen() const {
-  const std::string_view name = name_of(kind_);
-  if (total_ == kToEnd) return fmt::format("{}: the end of the run is not reached yet", name);
-  if (budgeted_.position() != 0 && !budgeted_.handed_over()) return fmt::format("{}: {}", name, budgeted_.explanation());
-  if ((kind_ == Spec::Kind::automatic || kind_ == Spec::Kind::budget) && placement_.held() == 0)
-    return fmt::format("{}: {} steps ended within the first tape; no snapshot but the start was kept", name, total_);
-  const std::string prefix = budgeted_.handed_over() ? fmt::format("first {} steps planned, then ", budgeted_.position())
-                             : prefix_ == 0          ? ""
-                                                     : fmt::format("first {} steps taped, then ", prefix_);
-  if (kind_ == Spec::Kind::sqrt)
-    return fmt::format("sqrt, base {}: {} steps, {} snapshots of the first run every {} steps, each part taped whole",
-                       placement_.base(), total_, placement_.held(), placement_.stride_steps());
-  return fmt::format("{}: {}base {}, {} steps in all; {} snapshots of the first run were kept, at most {} at once", name, prefix,
-                     placement_.base(), total_, placement_.held(), placement_.most());
-}
-
-void FirstRun::save(std::vector<std::uint64_t>& words) const {
-  words.push_back(static_cast<std::uint64_t>(Generator::first_run));
-  WordWriter writer(words);
-  fields(*this, writer);
-}
-
-bool FirstRun::sound() const {
-  constexpr std::uint64_t kMostSaved = std::uint64_t{1} << 48; // sums and products with them stay within 64 bits
-  if (prefix_ > kMostSaved || records_ > kMostSaved || survey_piece_ > kMostSaved || budget_ > kMostSaved ||
-      stack_bytes_ > kMostSaved || spill_bytes_ > kMostSaved * 4096 || spill_ticks_ > kMostSaved)
-    return false;
-  return generator_of(kind_) == Generator::first_run && stage_ <= Stage::done && placement_.sound() &&
-         (stage_ != Stage::reversing || reversal_.sound()) &&
-         ((stage_ != Stage::budgeted && stage_ != Stage::rest && !budgeted_.handed_over()) || budgeted_.sound());
-}
-
-} // namespace
 
 std::unique_ptr<Schedule> make_first_run(const Spec& spec, const Resources& resources) {
   return std::make_unique<FirstRun>(spec, resources);
 }
-std::unique_ptr<Schedule> restore_first_run(WordReader& reader) { return restored<FirstRun>(reader); }
 
 } // namespace cairn::schedule

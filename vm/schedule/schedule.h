@@ -246,14 +246,18 @@ public:
   // Whether the run is not the one that was known beforehand: it has to begin again under another schedule.
   virtual bool misled() const { return false; }
   // What to let go of at once where memory has run out. The run that is going on, with the tape that it is on, is given up, and
-  // next() goes on without a current state; or a tape is being swept (`sweeping`), which goes on.
+  // next() goes on without a current state: so it is where a tape is being weighed, the action being `weigh`, too. Or a tape is
+  // being swept, which goes on.
+  enum class During : std::uint8_t { run, weighing, sweep };
   struct Relief {
     std::vector<std::uint32_t> slots; // whose states go; or else
     bool all = false;                 // all states and all tapes put aside; the initial state is then in slot 0
   };
-  // None: there is nothing, or the run cannot go on without it.
-  virtual std::optional<Relief> relieve(bool sweeping) {
-    (void)sweeping;
+  // None: there is nothing, or the run cannot go on without it. `at_last`: the program ends then, so anything is better that may
+  // do with less.
+  virtual std::optional<Relief> relieve(During during, bool at_last) {
+    (void)during;
+    (void)at_last;
     return std::nullopt;
   }
   // How often that has helped: what was foreseen does not hold then.

@@ -1,0 +1,60 @@
+// Where memory has run out after all: less is kept, and what there is goes on.
+#include "vm/schedule/binomials.h"
+#include "vm/schedule/budgeted.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cairn::schedule {
+
+std::uint64_t Budgeted::left_to_reverse(bool sweeping) const {
+  if (stage_ != Stage::reversing || survey_) return 0;
+  if (sweeping && (done_ == 0 || todo_[done_ - 1].kind != Action::Kind::reverse)) return 0;
+  const auto swept = std::count_if(todo_.begin(), todo_.begin() + static_cast<std::ptrdiff_t>(done_),
+                                   [](const Action& action) { return action.kind == Action::Kind::reverse; });
+  // Nothing: since memory ran out the last time, or of a known run, the end of which was not seen.
+  return swept == 0 ? relieved_at_ : sweeps_[static_cast<std::size_t>(swept) - 1];
+}
+
+// The parts of an interval may be on tapes of their own, some of which are swept already: the rest counts as all of it.
+bool Budgeted::relieve(bool sweeping) {
+  constexpr std::uint64_t kMore = 16; // of the room is left alone each time
+  const std::uint64_t left = left_to_reverse(sweeping);
+  if (left == 0 || (left == relieved_at_ && peak_ > room_)) return false;
+  relieved_at_ = left;
+  short_ = bounded(short_ + room_ / kMore);
+  set_room();
+  const auto behind = std::ranges::lower_bound(positions_, left);
+  const std::uint64_t whole = std::exchange(*behind, left);
+  todo_.clear();
+  sweeps_.clear();
+  done_ = forward_ = 0;
+  end_seen_ = true;
+  tapes_.clear();
+  spilled_.clear();
+  joined_.clear();
+  slots_ = Slots();
+  states_ = {{0, slots_.take()}};
+  peak_ = 0;
+  plan_gap(with_reads(), 0, static_cast<std::size_t>(behind - positions_.begin()));
+  *behind = whole;
+  planned_beside_ = 0; // another call is planned anew
+  return true;
+}
+
+// The tape in work is given up, and its interval runs again from the state at its start, once there is room for twice as much as
+// was left for it, or for so much more that something goes.
+bool Budgeted::relieve_first_run(bool weighing) {
+  if (stage_ != (weighing ? Stage::going : Stage::running) || done_ != todo_.size() || survey_ || handed_over_) return false;
+  if (profile_.size() == 0 || states_.back().boundary != profile_.size()) return false;
+  todo_.clear();
+  done_ = 0;
+  for (left_for_next_ = bounded(2 * left_for_next_ + 1); todo_.empty() && left_for_next_ < 2 * room_; left_for_next_ *= 2)
+    make_room(left_for_next_);
+  if (todo_.empty()) return false;
+  push(Action::Kind::restore, 0, states_.back().slot);
+  stage_ = Stage::going;
+  return true;
+}
+
+} // namespace cairn::schedule
