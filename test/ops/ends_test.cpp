@@ -97,15 +97,15 @@ std::vector<Function> functions() {
   return all;
 }
 
-struct Range {
+struct TypeRange {
   DType type;
   double least, largest, denormal; // least: that is normal
 };
-const Range kRanges[] = {{DType::f64, std::numeric_limits<double>::min(), std::numeric_limits<double>::max(), 1e-310},
-                         {DType::f32, static_cast<double>(std::numeric_limits<float>::min()),
-                          static_cast<double>(std::numeric_limits<float>::max()), 1e-40}};
+const TypeRange kRanges[] = {{DType::f64, std::numeric_limits<double>::min(), std::numeric_limits<double>::max(), 1e-310},
+                             {DType::f32, static_cast<double>(std::numeric_limits<float>::min()),
+                              static_cast<double>(std::numeric_limits<float>::max()), 1e-40}};
 
-std::vector<double> ends(const Range& range) {
+std::vector<double> ends(const TypeRange& range) {
   const double infinity = std::numeric_limits<double>::infinity();
   std::vector<double> out;
   for (const double d :
@@ -118,7 +118,7 @@ std::vector<double> ends(const Range& range) {
 }
 
 // Denormals count as zeros, before and after. What is beyond the largest has no place.
-void check_end(const Range& range, double got, Wide expected) {
+void check_end(const TypeRange& range, double got, Wide expected) {
   if (expected != expected) return;
   if (std::fabs(expected) > static_cast<Wide>(range.largest)) {
     CHECK(got == (expected > 0 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity()));
@@ -169,7 +169,7 @@ Slopes slopes(World& w, O id, const std::vector<Tensor>& inputs, std::size_t by,
 TEST_CASE("values and derivatives are what they tend to at the ends of the numbers, wherever that is a number") {
   World w;
   const std::vector<Function> all = functions();
-  for (const Range& range : kRanges)
+  for (const TypeRange& range : kRanges)
     for (const Function& f : all) {
       CAPTURE(f.name);
       const std::vector<double> given = ends(range);
@@ -201,7 +201,7 @@ TEST_CASE("every function of one operand is looked at there") {
 
 TEST_CASE("second derivatives of what goes from 0 to x are 0 far away") {
   World w;
-  for (const Range& range : kRanges)
+  for (const TypeRange& range : kRanges)
     for (const O op : {O::gelu, O::gelu_tanh, O::silu})
       for (const double far :
            {range.largest / 4, -range.largest / 4, std::cbrt(range.largest) * 4, -std::cbrt(range.largest) * 4}) {
@@ -220,7 +220,7 @@ TEST_CASE("second derivatives of what goes from 0 to x are 0 far away") {
 
 TEST_CASE("derivatives of powers, quotients and angles at the ends") {
   World w;
-  for (const Range& range : kRanges) {
+  for (const TypeRange& range : kRanges) {
     const double huge = range.largest / 64, tiny = range.least * 64, infinity = std::numeric_limits<double>::infinity();
     const auto check = [&](O op, std::size_t by, double a, double b, Wide expected) {
       CAPTURE(operator_of(op).name);
@@ -259,7 +259,7 @@ TEST_CASE("derivatives of powers, quotients and angles at the ends") {
 TEST_CASE("the logarithm of a sum: what is infinitely little has derivative 0, also where there is nothing else") {
   World w;
   const double none = -std::numeric_limits<double>::infinity(), all = -none;
-  for (const Range& range : kRanges) {
+  for (const TypeRange& range : kRanges) {
     const auto derivatives = [&](std::vector<double> numbers) {
       const auto n = static_cast<std::int64_t>(numbers.size());
       const Slopes d = slopes(w, O::logsumexp, {w.tensor({n}, numbers, range.type)}, 0);
