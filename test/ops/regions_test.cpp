@@ -14,7 +14,7 @@ using cairn::ops::test::World;
 namespace {
 
 // An operand in row-major order; a number has one.
-struct Operand {
+struct GivenOperand {
   Tensor description;
   std::vector<double> numbers;
 };
@@ -22,15 +22,15 @@ struct Operand {
 struct Case {
   OperatorId id;
   Attributes attributes;
-  std::vector<Operand> operands;
+  std::vector<GivenOperand> operands;
   ResultTypes results;
 
   const Operator& op() const { return operator_of(id); }
 };
 
-std::vector<Tensor> tensors_of(World& world, const std::vector<Operand>& operands) {
+std::vector<Tensor> tensors_of(World& world, const std::vector<GivenOperand>& operands) {
   std::vector<Tensor> tensors;
-  for (const Operand& o : operands)
+  for (const GivenOperand& o : operands)
     tensors.push_back(o.description.weak ? weak_number(o.numbers[0], o.description.exact)
                                          : world.tensor(o.description.shape, o.numbers, o.description.dtype));
   return tensors;
@@ -84,7 +84,7 @@ bool make(World& world, Maker& maker, OperatorId id, Case& made) {
 
 std::vector<Region> regions_of(World& world, const Case& c, unsigned result, const Box& box) {
   std::vector<Tensor> descriptions; // regions are known before there are elements
-  for (const Operand& o : c.operands) descriptions.push_back(o.description);
+  for (const GivenOperand& o : c.operands) descriptions.push_back(o.description);
   return cairn::ops::regions_of({c.op(), descriptions, c.attributes, world.cpu.get()}, c.results, result, box);
 }
 
@@ -106,7 +106,7 @@ bool within(const Box& box, const std::array<std::int64_t, kMostAxes>& place) {
 }
 
 // The result's elements in a box.
-std::vector<double> part(World& world, const Case& c, const std::vector<Operand>& operands, unsigned result, const Box& box,
+std::vector<double> part(World& world, const Case& c, const std::vector<GivenOperand>& operands, unsigned result, const Box& box,
                          std::uint64_t key) {
   Attributes attributes = c.attributes;
   attributes.key = key;
@@ -145,7 +145,7 @@ constexpr std::size_t kWays = std::size(kChanges);
 std::optional<IndexBound> indices_of(const Case& c) {
   if (c.op().indices == nullptr) return {};
   std::vector<Tensor> descriptions;
-  for (const Operand& each : c.operands) descriptions.push_back(each.description);
+  for (const GivenOperand& each : c.operands) descriptions.push_back(each.description);
   return c.op().indices({c.op(), descriptions, c.attributes, nullptr});
 }
 
@@ -159,11 +159,11 @@ double changed(Maker& maker, const Case& c, std::size_t n, double was, std::size
 // Numbers from which a change may show where it does not from the first ones: a choice goes the other way.
 void set_numbers(Maker& maker, Case& c, int attempt) {
   double like = 1; // or as the number beside it
-  for (const Operand& o : c.operands)
+  for (const GivenOperand& o : c.operands)
     if (o.description.weak) like = o.numbers[0];
   const std::optional<IndexBound> bound = indices_of(c);
   for (std::size_t n = 0; n < c.operands.size(); ++n) {
-    Operand& o = c.operands[n];
+    GivenOperand& o = c.operands[n];
     if (attempt == 0 || (bound && bound->operand == n)) continue;
     if (o.description.weak) {
       if (c.op().signature.letters()[n] == 'I') o.numbers[0] = attempt % 2;
@@ -192,7 +192,7 @@ public:
       const Case& base = bases_[attempt];
       if (!parts_[attempt]) parts_[attempt] = part(world_, base, base.operands, result_, box_, keys_[attempt]);
       for (std::size_t way = 0; way < kWays; ++way) {
-        std::vector<Operand> other = base.operands;
+        std::vector<GivenOperand> other = base.operands;
         double& number = other[operand].numbers[at];
         number = changed(maker_, base, operand, number, way);
         if (!same(*parts_[attempt], part(world_, base, other, result_, box_, keys_[attempt]))) return true;
@@ -213,7 +213,7 @@ private:
 };
 
 // Does something show at each border of the region?
-void check_borders(Change& change, const Operand& o, std::size_t n, const Region& region) {
+void check_borders(Change& change, const GivenOperand& o, std::size_t n, const Region& region) {
   for (int axis = 0; axis < region.box.rank(); ++axis)
     for (const std::int64_t border : {region.box[axis].begin, region.box[axis].end - 1}) {
       bool shown = false;
@@ -226,7 +226,7 @@ void check_borders(Change& change, const Operand& o, std::size_t n, const Region
     }
 }
 
-void check_some(Change& change, Maker& maker, const Operand& o, std::size_t n, const Region& region) {
+void check_some(Change& change, Maker& maker, const GivenOperand& o, std::size_t n, const Region& region) {
   for (int count = 0; count < 3; ++count) {
     std::int64_t at = 0;
     for (int i = 0; i < region.box.rank(); ++i) {
@@ -249,7 +249,7 @@ struct Judge {
   void sound(const Case& c, unsigned result, const Box& box, const std::vector<Region>& regions) {
     const std::vector<double> expected = part(world, c, c.operands, result, box, c.attributes.key);
     for (std::size_t way = 0; way < (loose != nullptr ? kWays : 2); ++way) {
-      std::vector<Operand> other = c.operands;
+      std::vector<GivenOperand> other = c.operands;
       for (std::size_t n = 0; n < other.size(); ++n)
         each_element(other[n].description.shape, [&](std::size_t at, const auto& place) {
           if (regions[n].empty() || !within(regions[n].box, place))

@@ -46,7 +46,7 @@ void check(const Reading& reading, const std::set<std::int64_t>& positions) {
   if (reading.fit == Fit::every) CHECK(reading.range.size() == static_cast<std::int64_t>(positions.size()));
 }
 
-Tensor applied(World& world, OperatorId op, std::vector<Tensor> inputs, const Attributes& attributes) {
+Tensor applied_in(World& world, OperatorId op, std::vector<Tensor> inputs, const Attributes& attributes) {
   Tensor out;
   world.rt.apply(operator_of(op), inputs, {}, attributes, {&out, 1});
   return out;
@@ -58,7 +58,7 @@ Tensor cut(World& world, const Tensor& t, const Box& box) {
     starts.push_back(box[i].begin);
     sizes.push_back(box[i].size());
   }
-  return applied(world, OperatorId::crop, {t}, with({list(starts), list(sizes)}));
+  return applied_in(world, OperatorId::crop, {t}, with({list(starts), list(sizes)}));
 }
 
 // The operand's region as a tensor of its own, with padding where it reaches over the operand's borders.
@@ -68,7 +68,7 @@ Tensor cut_and_padded(World& world, const Tensor& t, const Region& region, doubl
     before.push_back(region.before[i]);
     behind.push_back(region.behind[i]);
   }
-  return applied(world, OperatorId::pad, {cut(world, t, region.box)}, with({list(before), list(behind), number(padding)}));
+  return applied_in(world, OperatorId::pad, {cut(world, t, region.box)}, with({list(before), list(behind), number(padding)}));
 }
 
 std::vector<Region> regions_of(World& world, OperatorId op, std::vector<Tensor> inputs, const Attributes& attributes,
@@ -79,7 +79,7 @@ std::vector<Region> regions_of(World& world, OperatorId op, std::vector<Tensor> 
   return cairn::ops::regions_of(call, results, 0, box);
 }
 
-Tensor counted(World& world, const Shape& shape) {
+Tensor counted_up(World& world, const Shape& shape) {
   std::vector<double> numbers;
   for (std::int64_t i = 0; i < shape.elements(); ++i) numbers.push_back(static_cast<double>(i * 37 % 101) - 50); // sums are exact
   return world.tensor(shape, numbers);
@@ -90,7 +90,7 @@ Tensor counted(World& world, const Shape& shape) {
 template <class OfTile>
 void check_tiles(World& world, OperatorId op, const std::vector<Tensor>& inputs, const Attributes& attributes, double padding,
                  OfTile&& of_tile) {
-  const Tensor whole = applied(world, op, inputs, attributes);
+  const Tensor whole = applied_in(world, op, inputs, attributes);
   for (std::int64_t row = 0; row < whole.shape[2]; row += 2)
     for (std::int64_t column = 0; column < whole.shape[3]; column += 3) {
       Box box = Box::whole(whole.shape);
@@ -206,25 +206,26 @@ TEST_CASE("an empty part is made of nothing") {
   World world;
   Box nothing = Box::whole({4, 4});
   nothing[1] = {2, 2};
-  for (const Region& region : regions_of(world, OperatorId::add, {counted(world, {4, 4}), counted(world, {4})}, {}, nothing))
+  for (const Region& region :
+       regions_of(world, OperatorId::add, {counted_up(world, {4, 4}), counted_up(world, {4})}, {}, nothing))
     CHECK(region.empty());
 }
 
 TEST_CASE("a tile has padding where its region reaches over a border, and nowhere else") {
   World world;
-  const Tensor x = counted(world, {2, 4, 9, 8});
+  const Tensor x = counted_up(world, {2, 4, 9, 8});
   for (std::int64_t stride = 1; stride <= 3; ++stride)
     for (std::int64_t padding = 0; padding <= 4; ++padding)
       for (std::int64_t dilation = 1; dilation <= 2; ++dilation) {
         CAPTURE(stride);
         CAPTURE(padding);
         CAPTURE(dilation);
-        const Tensor w = counted(world, {4, 2, 3, 2});
+        const Tensor w = counted_up(world, {4, 2, 3, 2});
         const auto attributes = [&](std::int64_t of_call) {
           return with({list({stride}), list({of_call}), list({dilation}), integer(2)});
         };
         check_tiles(world, OperatorId::convolve, {x, w}, attributes(padding), 0, [&](const Tensor& padded) {
-          return applied(world, OperatorId::convolve, {padded, w}, attributes(0));
+          return applied_in(world, OperatorId::convolve, {padded, w}, attributes(0));
         });
       }
   for (std::int64_t stride = 1; stride <= 3; ++stride)
@@ -233,8 +234,8 @@ TEST_CASE("a tile has padding where its region reaches over a border, and nowher
       CAPTURE(padding);
       const auto attributes = [&](std::int64_t of_call) { return with({list({3}), list({stride}), list({of_call})}); };
       check_tiles(world, OperatorId::max_pool, {x}, attributes(padding), -kInfinity,
-                  [&](const Tensor& padded) { return applied(world, OperatorId::max_pool, {padded}, attributes(0)); });
+                  [&](const Tensor& padded) { return applied_in(world, OperatorId::max_pool, {padded}, attributes(0)); });
       check_tiles(world, OperatorId::average_pool, {x}, attributes(padding), 0,
-                  [&](const Tensor& padded) { return applied(world, OperatorId::average_pool, {padded}, attributes(0)); });
+                  [&](const Tensor& padded) { return applied_in(world, OperatorId::average_pool, {padded}, attributes(0)); });
     }
 }
