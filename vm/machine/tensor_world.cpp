@@ -86,7 +86,8 @@ void TensorWorld::set_maker(const Engine& engine, const value::Frame* frame) {
       meant(frame->parent);
   }
   cpu_->maker = {code, pc};
-  const ops::StreamKind stream = engine.runs.back().in_rule ? ops::StreamKind::update : ops::StreamKind::execute;
+  const bool in_rule = !engine.runs.empty() && engine.runs.back().in_rule;
+  const ops::StreamKind stream = in_rule ? ops::StreamKind::update : ops::StreamKind::execute;
   for (ops::Device* const device : {accelerator_.get(), static_cast<ops::Device*>(streaming_.get())}) {
     if (device == nullptr) continue;
     device->maker = cpu_->maker;
