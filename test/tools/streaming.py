@@ -3,6 +3,7 @@ import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import time
 import unittest
@@ -226,6 +227,19 @@ class Streaming(ToolTest):
             output, errors = process.communicate("1\n", timeout=60)
             self.assertEqual((process.returncode, output), (1, ""))
             self.assertRegex(errors, r"waits.scm:\d+:\d+: error: elements of tensors that were " + why)
+
+    def test_a_state_that_a_changed_file_keeps_from_being_saved_is_named(self):
+        self.write("waits.scm", WAITS)
+        process = subprocess.Popen([os.path.join(self.bin, "vmrun"), "--device=emulated,memory=400KiB,host=800KiB,disk=disk", "--save=z", "waits.scm"],
+                                   cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        self.overwrite(self.file_of(process))
+        process.send_signal(signal.SIGTERM)  # seen behind the input
+        output, errors = process.communicate("1\n", timeout=60)
+        self.assertEqual((process.returncode, output), (2, ""))
+        self.assertEqual(errors.splitlines(keepends=True)[-1],
+                         "z: error: cannot be written: elements of tensors that were put aside in disk came back changed\n")
+        self.assertFalse(os.path.exists(self.path("z")))
 
     def test_memory_that_is_refused_in_a_nested_update_is_an_error_with_its_place(self):
         self.write("nested.scm", NESTED_UPDATE)
