@@ -5,6 +5,7 @@
 """
 import os
 import re
+import select
 import shlex
 import signal
 import subprocess
@@ -264,6 +265,32 @@ class Mistakes(ToolTest):
             return
         self.assertEqual(code, 130, errors)
         self.assertEqual(self.vmrun("--resume=a.capsule").output, "30000001")
+
+    def test_a_signal_that_comes_while_a_state_is_saved_stops_the_run_and_saves_it(self):
+        self.write("a.scm", "(define big (build-vector 300000 (lambda (i) (* 1. i))))\n"
+                            "(define (spin i x) (if (= i 3000000) (+ x (vector-ref big 7)) (spin (+ i 1) (+ x 1))))\n(display (spin 0 1))\n")
+        os.mkfifo(self.path("pipe.capsule"))
+        for option, by, code in (("--save-every=5000000", signal.SIGINT, 130), ("--save-every=5000000", signal.SIGTERM, 143), ("--steps=5000000", signal.SIGINT, 130)):
+            with self.subTest(option=option, by=by):
+                # A state that is larger than a pipe: who saves it waits for the reader, and the signal comes meanwhile.
+                reading = os.open(self.path("pipe.capsule"), os.O_RDONLY | os.O_NONBLOCK)
+                running = subprocess.Popen([os.path.join(self.bin, "vmrun"), "--save=pipe.capsule", option, "a.scm"], cwd=self.folder,
+                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+                select.select([reading], [], [], 300)
+                running.send_signal(by)
+                os.set_blocking(reading, True)
+                with open(reading, "rb") as pipe:
+                    states = pipe.read()
+                output, errors = (text.decode() for text in running.communicate(timeout=300))
+                self.assertEqual(running.returncode, code, errors)
+                self.assertEqual(output, "")
+                self.assertNotIn("cannot be saved", errors)
+                self.assertTrue(errors.endswith("vmrun: vmrun --resume=pipe.capsule goes on from here\n"), errors)
+                begins = states.rfind(states[:8])  # the one that was broken off is followed by the whole one
+                self.assertGreater(begins, 0)
+                with open(self.path("a.capsule"), "wb") as file:
+                    file.write(states[begins:])
+                self.assertEqual(self.vmrun("--resume=a.capsule").output, "3000008.0")
 
     def test_options_that_are_far_from_all_there_are_get_no_advice(self):
         self.assertEqual(self.tool("vmrun", "--frobnicate", code=2).errors.splitlines()[0], "vmrun: error: there is no option --frobnicate")

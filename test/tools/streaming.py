@@ -3,6 +3,7 @@ import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import time
 import unittest
@@ -50,6 +51,13 @@ WAITS = """(define all (map (lambda (i) (fill '(20000) (* 1. i))) (iota 40)))
 (for-each sumall all)
 (read-real)
 (write (map (lambda (t) (tensor->number (mean t))) all))
+"""
+# An update inside of a gradient by checkpoints, whose cotangents are summed by the run and by no instruction of the program.
+NESTED_UPDATE = """(define x0 (* .5 (randn '(4 48))))
+(define (init) (list (transpose (* .2 (randn '(48 48)))) (* .1 (randn '(48 48)))))
+(define (loss v) (mean (square (sin (matmul x0 v)))))
+(define (f w) (mean (square (matmul x0 (cadr (*j-update loss (list-ref w 1) 1. (sgd .1) 0))))))
+(write (tensor->number (car (checkpoint-*j f (init) 1.))))
 """
 # Plans as values: of one call that is interrupted all the time, of one that is held and resumed twice, and of none of these.
 PLANS = """(define x (randn '(64 64)))
@@ -251,8 +259,8 @@ class Streaming(ToolTest):
         enough = "--device=emulated,memory=300KiB,host=700KiB,disk=disk"
         first = self.vmrun(enough, f"--steps={steps // 2}", "--save=z", "net.scm", code=75)
         for few, code, why in (("host=700KiB,disk=disk,disk-size=1MiB", 3, "the 1048576 bytes that may be used in disk are full"),
-                               ("host=700KiB,disk=disk,disk-size=100KiB", 2, "the 102400 bytes that may be used in disk are full"),
-                               ("host=300KiB", 2, "there is no disk to move them to (disk=FOLDER)")):
+                               ("host=700KiB,disk=disk,disk-size=100KiB", 3, "the 102400 bytes that may be used in disk are full"),
+                               ("host=300KiB", 3, "there is no disk to move them to (disk=FOLDER)")):
             done = self.vmrun("--device=emulated,memory=300KiB," + few, "--resume=z", code=code)
             self.assertRegex(done.errors, r"^(net.scm:\d+:\d+|z): error: streaming: the host's memory for what streams \(host=SIZE\) has no room for 65536 bytes: ")
             self.assertIn(why, done.errors)
@@ -269,6 +277,33 @@ class Streaming(ToolTest):
             output, errors = process.communicate("1\n", timeout=60)
             self.assertEqual((process.returncode, output), (1, ""))
             self.assertRegex(errors, r"waits.scm:\d+:\d+: error: elements of tensors that were " + why)
+
+    def test_a_state_that_a_changed_file_keeps_from_being_saved_is_named(self):
+        self.write("waits.scm", WAITS)
+        process = subprocess.Popen([os.path.join(self.bin, "vmrun"), "--device=emulated,memory=400KiB,host=800KiB,disk=disk", "--save=z", "waits.scm"],
+                                   cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        self.overwrite(self.file_of(process))
+        process.send_signal(signal.SIGTERM)  # seen behind the input
+        output, errors = process.communicate("1\n", timeout=60)
+        self.assertEqual((process.returncode, output), (2, ""))
+        self.assertEqual(errors.splitlines(keepends=True)[-1],
+                         "z: error: cannot be written: elements of tensors that were put aside in disk came back changed\n")
+        self.assertFalse(os.path.exists(self.path("z")))
+
+    def test_memory_that_is_refused_in_a_nested_update_is_an_error_with_its_place(self):
+        self.write("nested.scm", NESTED_UPDATE)
+        right, refused = self.vmrun("nested.scm").output, 0
+        for host in (20000, *range(24000, 36000, 500), 60000):
+            done = self.vmrun(f"--device=emulated,memory=24608,host={host}", "nested.scm", code=None)
+            with self.subTest(host=host):
+                if done.returncode == 0:
+                    self.assertEqual(done.output, right)
+                    continue
+                refused += 1
+                self.assertEqual(done.returncode, 3)
+                self.assertRegex(done.errors, r"^nested.scm:\d+:\d+: error: ")
+        self.assertGreater(refused, 3)
 
     def file_of(self, process):
         """On the disk, once the process has filled it and waits for input."""

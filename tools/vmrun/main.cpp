@@ -37,6 +37,8 @@ bool ends_with(const std::string& text, std::string_view end) { return text.size
 std::atomic<cairn_vm*> g_running = nullptr; // what a signal cancels
 std::atomic<int> g_signal = 0;              // the one that did
 
+int code_of_signal() { return g_signal == SIGTERM ? kTerminated : kInterrupted; }
+
 // The first Ctrl-C, or the first time a batch system or a container asks the process to end, stops the machine between two steps;
 // a second one ends the process at once. Where a parent ignores them, they stay ignored.
 void cancel_by_signals(cairn_vm* vm) {
@@ -370,12 +372,13 @@ int Session::drive() {
 // By a limit; `message` says so.
 int Session::stopped(std::string_view message) {
   Leave saved = options_.save.empty() ? Leave{kDone, ""} : save();
+  if (saved.code == kInterrupted || saved.code == kTerminated) return interrupted(); // the first one: it saves again
   return saved.code == kDone ? finish(kOutOfSteps, message) : finish(saved.code, saved.message);
 }
 
 // By a signal: where the run stood, and its state if there is a file for it.
 int Session::interrupted() {
-  const int code = g_signal == SIGTERM ? kTerminated : kInterrupted;
+  const int code = code_of_signal();
   CairnBuffer where;
   std::string said = cairn_vm_where(vm_.get(), where.text()) == CAIRN_OK ? std::string(where.view()) : "";
   if (options_.save.empty()) return finish(code, said);
@@ -441,6 +444,8 @@ void Session::save_if_due(std::uint64_t made) {
   if (!by_steps && !by_time) return;
   // The disk may have room next time, and the budget too. Until then there is the old file, and the run goes on.
   Leave saved = save();
+  // The signal stopped the save, and it is the run that it was meant for: the next slice sees it again and makes no step.
+  if (saved.code == kInterrupted || saved.code == kTerminated) return cairn_vm_cancel(vm_.get());
   bool failed = saved.code != kDone;
   if (failed && !save_failed_)
     streams_.report(saved.message + "vmrun: warning: the run goes on and is saved when it is due again\n");
@@ -449,7 +454,8 @@ void Session::save_if_due(std::uint64_t made) {
   last_save_ = Clock::now();
 }
 
-// Output and reports first: files may hold more than the state has written, never less. kDone, or what went wrong.
+// Output and reports first: files may hold more than the state has written, never less. kDone, or what went wrong, which
+// may be that a signal came meanwhile.
 Leave Session::save() {
   if (!streams_.flush(true)) throw Leave{kBadUsage, streams_.output_fault()};
   // A state is worth more than curves.
@@ -460,7 +466,8 @@ Leave Session::save() {
   if (status == CAIRN_OK) return {kDone, ""};
   if (status == CAIRN_NO_FILE) return {kBadUsage, std::string(error.view())};
   bool memory = status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY;
-  return {memory ? kOverBudget : kProgramError, "vmrun: error: the state cannot be saved: " + std::string(error.view()) + "\n"};
+  const int code = status == CAIRN_CANCELLED ? code_of_signal() : memory ? kOverBudget : kProgramError;
+  return {code, "vmrun: error: the state cannot be saved: " + std::string(error.view()) + "\n"};
 }
 
 int Session::finish(int code, std::string_view message) {

@@ -1,6 +1,7 @@
 // The border between C++ and C: copies, statuses, and the parts of cairn.h that need neither module nor machine.
 #include "vm/api/border.h"
 
+#include "ops/device.h"
 #include "ops/meter.h"
 #include "ops/spill_file.h"
 #include "vm/api/memory.h"
@@ -18,6 +19,8 @@ cairn_status caught(char** error) noexcept {
   } catch (const ops::Stopped&) {
     return fail(CAIRN_CANCELLED, error, "it was cancelled");
   } catch (const value::BudgetExceeded& e) {
+    return fail(CAIRN_OVER_BUDGET, error, e.what());
+  } catch (const ops::DeviceMemoryExceeded& e) {
     return fail(CAIRN_OVER_BUDGET, error, e.what());
   } catch (const ops::SpillError& e) {
     return fail(CAIRN_NO_FILE, error, e.what());

@@ -384,12 +384,17 @@ cairn_status cairn_vm_save_file(const cairn_vm* vm, const char* path, char** err
   return guarded(error, [&] {
     require(vm != nullptr && path != nullptr, "cairn_vm_save_file: an argument is NULL");
     require_between_runs(*vm);
-    interruptible(*vm, [&] {
+    const auto save = [&] {
       const cairn::image::Image image(vm->engine);
       cairn::api::FileCalls calls;
       cairn::api::replace_file(
           path, [&image](cairn::image::ImageSink& sink) { image.write(sink); }, calls);
-    });
+    };
+    try {
+      interruptible(*vm, save);
+    } catch (const cairn::ops::SpillError& e) { // of another file, that of elements that were put aside
+      throw Refusal{CAIRN_NO_FILE, std::string(path) + ": error: cannot be written: " + e.what() + "\n"};
+    }
   });
 }
 

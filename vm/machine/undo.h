@@ -4,6 +4,7 @@
 #pragma once
 
 #include "vm/machine/engine.h"
+#include "vm/machine/tensors.h"
 
 namespace cairn::machine {
 
@@ -47,7 +48,12 @@ template <class F> decltype(auto) stoppable(Engine& engine, Tape* tape, F&& f) {
   try {
     engine.meter().poll();
     if (RunState* const streamed = engine.streamed_run(); streamed != nullptr) streamed->account();
-    return f();
+    // Runs ask devices for memory by themselves, too, as for the sum of two cotangents.
+    try {
+      return f();
+    } catch (const ops::DeviceMemoryExceeded& e) {
+      throw DeviceFull(e.what());
+    }
   } catch (const ops::Stopped&) {
     undo.put_back();
     throw;
