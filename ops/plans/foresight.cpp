@@ -110,7 +110,7 @@ public:
         begin_(run_.size() - plan.size()), left_(passes_of(plan)) {}
 
   Foresight best() {
-    if (left_ == 0 || run_.size() == 0 || fits(run_, memory_)) return {};
+    if (run_.size() == 0 || fits(run_, memory_)) return {};
     const std::size_t uses = plan_.parts().uses.size();
     for (std::size_t i = 0; i < std::size(kTwice); ++i) {
       if (!try_with({std::vector<bool>(uses), kTwice[i], {}, false})) return {};
@@ -183,7 +183,7 @@ std::uint64_t work_to_foresee(const AccessPlan& plan) {
 }
 
 Foresight foresee(const AccessPlan& plan, const Memory& memory, Ending ending, const std::function<void()>& poll) {
-  return Search(plan, memory, ending, poll).best();
+  return passes_of(plan) == 0 ? Foresight{} : Search(plan, memory, ending, poll).best();
 }
 
 } // namespace cairn::ops::plans
