@@ -5,12 +5,6 @@
 
 namespace cairn::ops::plans {
 
-Prefetcher::Prefetcher(const Follower& follower, const Residents& residents, const Link& link, std::uint64_t capacity,
-                       const Limits& limits)
-    : follower_(follower), residents_(residents), link_(link), limits_(limits) {
-  if (limits_.window_bytes == 0) limits_.window_bytes = capacity;
-}
-
 std::optional<Prefetcher::Fetch> Prefetcher::next(std::uint64_t free, const Timeline& now) const {
   const auto& missing = residents_.missing();
   if (!follower_.on_plan() || missing.empty()) return std::nullopt;
@@ -28,7 +22,7 @@ std::optional<Prefetcher::Fetch> Prefetcher::next(std::uint64_t free, const Time
   std::uint64_t bytes = 0;
   for (const auto& [position, block] : missing) {
     const std::uint64_t own = plan.blocks()[block].bytes;
-    if (position - following >= limits_.window_launches || (bytes != 0 && bytes + own > limits_.window_bytes)) break;
+    if (position - following >= kWindowLaunches || (bytes != 0 && bytes + own > capacity_)) break;
     bytes += own;
     copied += link_.in(own);
     if (copied <= begins(position)) continue;

@@ -21,15 +21,9 @@ namespace cairn::ops::plans {
 
 class Prefetcher {
 public:
-  struct Limits {
-    std::uint64_t window_bytes = 0;     // to be brought ahead at most; 0: as many as the memory has
-    std::size_t window_launches = 4096; // to look ahead at most
-  };
-  // All of them outlive it.
-  Prefetcher(const Follower& follower, const Residents& residents, const Link& link, std::uint64_t capacity,
-             const Limits& limits);
+  // All of them outlive it. `capacity`: of the memory, so many bytes are looked for ahead at most.
   Prefetcher(const Follower& follower, const Residents& residents, const Link& link, std::uint64_t capacity)
-      : Prefetcher(follower, residents, link, capacity, Limits{}) {}
+      : follower_(follower), residents_(residents), link_(link), capacity_(capacity) {}
 
   struct Fetch {
     Name name = 0;
@@ -46,7 +40,8 @@ private:
   const Follower& follower_;
   const Residents& residents_;
   const Link& link_;
-  Limits limits_;
+  std::uint64_t capacity_;
+  static constexpr std::size_t kWindowLaunches = 4096; // to look ahead at most
 };
 
 } // namespace cairn::ops::plans

@@ -131,21 +131,13 @@ void add_items(Machine* machine, PyObject* sequence, Values& values) {
   }
 }
 
-cairn_value list_of(Machine* machine, PyObject* list) {
+// A list or a vector, by the function that makes it of its items.
+cairn_value sequence_of(Machine* machine, PyObject* sequence, decltype(&cairn_make_list) make) {
   Values items(machine);
-  items.list.reserve(static_cast<std::size_t>(PySequence_Fast_GET_SIZE(list)));
-  add_items(machine, list, items);
+  items.list.reserve(static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence)));
+  add_items(machine, sequence, items);
   cairn_value value{};
-  need(cairn_make_list(machine->vm, items.list.data(), items.list.size(), &value));
-  return value;
-}
-
-cairn_value vector_of(Machine* machine, PyObject* tuple) {
-  Values items(machine);
-  items.list.reserve(static_cast<std::size_t>(PySequence_Fast_GET_SIZE(tuple)));
-  add_items(machine, tuple, items);
-  cairn_value value{};
-  need(cairn_make_vector(machine->vm, items.list.data(), items.list.size(), &value));
+  need(make(machine->vm, items.list.data(), items.list.size(), &value));
   return value;
 }
 
@@ -373,9 +365,10 @@ cairn_value to_cairn(Machine* machine, PyObject* object) {
   if (PyUnicode_CheckExact(object)) return text_of(machine, object, false);
   if (PyList_Check(object) || PyTuple_Check(object) || PyDict_Check(object)) {
     const Level level(" while handing an argument to Cairn");
-    if (PyList_Check(object)) return list_of(machine, object);
+    if (PyList_Check(object)) return sequence_of(machine, object, cairn_make_list);
     if (PyDict_Check(object)) return dictionary_of(machine, object);
-    return Py_TYPE(object) == reinterpret_cast<PyTypeObject*>(known.pair) ? pair_of(machine, object) : vector_of(machine, object);
+    return Py_TYPE(object) == reinterpret_cast<PyTypeObject*>(known.pair) ? pair_of(machine, object)
+                                                                          : sequence_of(machine, object, cairn_make_vector);
   }
   if (is_procedure(object)) return value_of_procedure(machine, object);
   if (PyUnicode_Check(object)) {
