@@ -6,6 +6,7 @@
 
 #include "vm/schedule/keeping.h"
 #include "vm/schedule/plan.h"
+#include "vm/schedule/planned_gaps.h"
 #include "vm/schedule/reversal.h"
 #include "vm/schedule/schedule.h"
 
@@ -18,9 +19,6 @@ inline constexpr std::uint64_t kFirstSteps = std::uint64_t{1} << 18; // at most 
 
 // Where nobody said how much memory there is, so much beside what is older than the run is not worth saving.
 inline constexpr std::uint64_t kFrugalBytes = std::uint64_t{64} << 20;
-
-// Of the plans of gaps; those of whole runs have kWholeTables.
-inline constexpr PlannerLimits kTables = {std::uint64_t{4} << 20, 128, Family::simple};
 
 class Budgeted {
 public:
@@ -147,7 +145,7 @@ public:
   }
 
 private:
-  static constexpr std::size_t kMost = 96;                   // intervals; when there are as many,
+  static constexpr std::size_t kMost = 128;                  // intervals; when there are as many,
   static constexpr std::size_t kPlanned = kMost - kMost / 4; // so many are left
   static constexpr std::size_t kMostReads = 4096;            // that are told apart
   enum class Stage : std::uint8_t { weighing, going, running, ending, reversing, asking, asked };
@@ -259,8 +257,8 @@ private:
   void weighed_last(const Weights& weights);
   void drop_idle_states();
   std::size_t begin_of_last() const;
-  void reverse_rest();
-  void plan_gap(const Profile& whole, std::size_t from, std::size_t to);
+  void reverse_rest(PlannedGaps& gaps);
+  void plan_gap(PlannedGaps& gaps, const Profile& whole, std::size_t from, std::size_t to);
   void perform(const std::vector<Move>& moves, std::size_t from);
 
   std::uint64_t budget_ = 0;

@@ -36,7 +36,8 @@ bool Budgeted::relieve(bool sweeping) {
   slots_ = Slots();
   states_ = {{0, slots_.take()}};
   peak_ = 0;
-  plan_gap(with_reads(), 0, static_cast<std::size_t>(behind - positions_.begin()));
+  PlannedGaps gaps(room_);
+  plan_gap(gaps, with_reads(), 0, static_cast<std::size_t>(behind - positions_.begin()));
   *behind = whole;
   planned_beside_ = 0; // another call is planned anew
   return true;

@@ -67,6 +67,7 @@ void Budgeted::plan_within() {
   constexpr int kTries = 4;
   constexpr std::uint64_t kParts[] = {10, 5, 3}; // of the room
   const std::uint64_t most = most_of_plan();
+  PlannedGaps gaps(room_);
   auto tried = [&](std::uint64_t more, bool with_file = true) {
     Budgeted trial = *this;
     trial.peak_ = 0;
@@ -76,7 +77,7 @@ void Budgeted::plan_within() {
     if (known_) trial.run_there();
     trial.sweeps_.clear();
     trial.push_sweep(trial.positions_[trial.begin_of_last()]);
-    trial.reverse_rest();
+    trial.reverse_rest(gaps);
     trial.spill_bytes_ = spill_bytes_;
     return trial;
   };
@@ -112,7 +113,8 @@ void Budgeted::rest_is_reversed() {
   if (stage_ == Stage::reversing) return;
   stage_ = Stage::reversing;
   drop_idle_states();
-  reverse_rest();
+  PlannedGaps gaps(room_);
+  reverse_rest(gaps);
 }
 
 // Once the run has ended, nothing runs from a state where a tape begins.
@@ -132,7 +134,7 @@ std::size_t Budgeted::begin_of_last() const {
 }
 
 // Whatever is on tape is swept, and between that gaps are planned.
-void Budgeted::reverse_rest() {
+void Budgeted::reverse_rest(PlannedGaps& gaps) {
   const std::vector<bool> tapes = kept_tapes();
   const Profile whole = with_reads();
   const std::vector<bool> spilled = spilled_tapes();
@@ -148,7 +150,7 @@ void Budgeted::reverse_rest() {
       }
     } else {
       while (from > 0 && !tapes[from - 1]) --from;
-      plan_gap(whole, from, to);
+      plan_gap(gaps, whole, from, to);
     }
     to = from;
   }
@@ -156,8 +158,8 @@ void Budgeted::reverse_rest() {
 }
 
 // Reverses intervals [from, to) from the states that are held of them.
-void Budgeted::plan_gap(const Profile& whole, std::size_t from, std::size_t to) {
-  const Profile gap = part_of(whole, from, to);
+void Budgeted::plan_gap(PlannedGaps& gaps, const Profile& whole, std::size_t from, std::size_t to) {
+  const auto& [gap, planner] = gaps.of(whole, from, to);
   std::vector<bool> states_before = kept_states(), tapes_before = kept_tapes();
   std::fill(states_before.begin() + static_cast<std::ptrdiff_t>(from) + 1, states_before.end(), false);
   std::fill(tapes_before.begin() + static_cast<std::ptrdiff_t>(from), tapes_before.end(), false);
@@ -183,14 +185,14 @@ void Budgeted::plan_gap(const Profile& whole, std::size_t from, std::size_t to) 
     peak_ = std::max(peak_, bounded(stays + report.peak));
     for (std::size_t i = 0; i < report.runs.size(); ++i) {
       again_ += report.runs[i] * (positions_[from + i + 1] - positions_[from + i]);
-      again_cost_ = bounded(again_cost_ + report.runs[i] * gap.intervals[i].forward);
+      again_cost_ = bounded(again_cost_ + report.runs[i] * whole.intervals[from + i].forward);
     }
     perform(planned, from);
     return true;
   };
   const std::uint64_t room = room_ - std::min(room_, before);
   const std::size_t all = to - from;
-  if (const std::optional<Plan> plan = Planner(gap, room, kTables).plan(room, states, all))
+  if (const std::optional<Plan> plan = planner.plan(room, states, all))
     if (perform_judged(plan->moves)) return;
   // Nothing fits: what takes the least. If that is too much, the machine says so.
   const Planner unlimited(gap, kMostOfOne, kTables);

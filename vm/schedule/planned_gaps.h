@@ -1,0 +1,38 @@
+// Planners of gaps. Trials of how a run may end differ in what is held, and seldom in what a gap is made of, so they share them.
+// Private to this room.
+#pragma once
+
+#include "vm/schedule/plan.h"
+#include "vm/schedule/profile.h"
+
+#include <memory>
+#include <vector>
+
+namespace cairn::schedule {
+
+// Of plans of gaps; those of whole runs have kWholeTables.
+inline constexpr PlannerLimits kTables = {std::uint64_t{4} << 20, 128, Family::simple};
+
+class PlannedGaps {
+public:
+  // Plans within any budget up to that one.
+  explicit PlannedGaps(std::uint64_t most_budget) : most_budget_(most_budget) {}
+  struct Gap {
+    Gap(Profile of, std::uint64_t most_budget) : profile(std::move(of)), planner(profile, most_budget, kTables) {}
+    Profile profile;
+    Planner planner;
+  };
+  // Intervals [from, to) of the same run each time, whose tapes may have other forms. It is there until the next question.
+  const Gap& of(const Profile& whole, std::size_t from, std::size_t to);
+
+private:
+  struct Known {
+    std::size_t from, to;
+    std::vector<std::uint32_t> forms;
+    std::unique_ptr<Gap> gap;
+  };
+  std::uint64_t most_budget_;
+  std::vector<Known> known_; // the latest last
+};
+
+} // namespace cairn::schedule
