@@ -218,23 +218,13 @@ std::uint64_t Keeping::cost_without_state(std::size_t i) {
   return in_file ? all : profile_.intervals[i].forward;
 }
 
-// How likely the tape of that interval is let go of later. Nobody knows how long a run is: it is taken to become s times as long as
-// it is with a likelihood of 1 / s, with tapes like those there are. What is held then is the dearest part of all of them, by what
-// a byte takes to be run again. So a tape stays that others are cheaper than, with as likelihood the part of all bytes that they hold; one
-// that is little dearer counts by how much.
-double Keeping::use_of_state(std::size_t interval) const {
-  const auto price = [&](std::size_t i) {
-    return (1 + static_cast<double>(profile_.intervals[i].forward)) / (1 + static_cast<double>(tape_[i]));
-  };
-  const double its = price(interval);
-  double all = 1, cheaper = 0;
-  for (std::size_t i = 0; i < profile_.size(); ++i) {
-    if (!here(i)) continue;
-    const auto bytes = static_cast<double>(tape_[i]);
-    all += bytes;
-    cheaper += bytes * std::clamp(its / price(i) - 1, 0.0, 1.0);
-  }
-  return 1 - cheaper / all;
+// As a part of what it would be if the tape of that interval were the next one to let go of: less, and soon next to nothing, the
+// more a byte of that tape costs beside one of the next. A lean tape that holds little stays, and nobody misses the state at its
+// start.
+double Keeping::use_of_state(std::size_t interval, double going_rate) const {
+  const double worth = going_rate * static_cast<double>(tape_[interval]);
+  const double part = std::min(1.0, worth / (1 + static_cast<double>(profile_.intervals[interval].forward)));
+  return part * part * part * part;
 }
 
 // What it costs to do without the tapes of [i, end) and the states between them.
@@ -280,6 +270,7 @@ std::vector<Keeping::Drop> Keeping::drop() {
       consider(candidate, cost_without(from, end));
     }
   }
+  const double going_rate = best.empty() ? std::numeric_limits<double>::max() : best_cost / best_freed;
   // Nothing will run from the start of a tape in the file, unless that is the start of all.
   std::vector<bool> in_use = file_.tapes;
   in_use.resize(n, false);
@@ -301,7 +292,7 @@ std::vector<Keeping::Drop> Keeping::drop() {
   }
   for (std::size_t i = 1; i < n; ++i) {
     if (!states_[i] || (tapes_[i - 1] && !tapes_[i])) continue; // gaps need the state at their start
-    double cost = static_cast<double>(cost_without_state(i)) * kUseOfState * use_of_state(i);
+    double cost = static_cast<double>(cost_without_state(i)) * kUseOfState * use_of_state(i, going_rate);
     if (!tapes_[i - 1]) {
       const std::size_t from = gap_begin(i), to = gap_end(i);
       const double with = cost_of_gap(from, to);

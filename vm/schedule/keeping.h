@@ -72,7 +72,7 @@ private:
   double freed(const std::vector<Drop>& candidate, std::vector<Tight>& tight) const;
   double cost_without(std::size_t i, std::size_t end);
   std::uint64_t cost_without_state(std::size_t i);
-  double use_of_state(std::size_t interval) const;
+  double use_of_state(std::size_t interval, double going_rate) const;
   // Bytes beside what is held in front of it: while it is taped, if it is not yet, and swept.
   std::uint64_t alone(std::size_t interval) const;
   std::uint64_t swept(std::size_t interval) const; // of one whose tape is there
