@@ -216,6 +216,7 @@ private:
   double time_of_one_tape() const;
   std::uint64_t cost_of_steps(std::uint64_t steps) const;
   Weights told_of(std::size_t interval) const;
+  bool rehearse(const Weights& weights, std::uint64_t steps);
   std::vector<OldTensor> read_last_by(std::size_t interval) const;
   void survey_interval();
   std::uint64_t bytes_of_next() const;

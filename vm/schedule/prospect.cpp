@@ -107,6 +107,26 @@ std::vector<OldTensor> Budgeted::read_last_by(std::size_t interval) const {
   return read;
 }
 
+// One more interval of a first run. Where memory would run out in it, it begins again with less to keep, as in earnest. False:
+// that would be of no use.
+bool Budgeted::rehearse(const Weights& weights, std::uint64_t steps) {
+  for (Budgeted before = *this;; before = *this) {
+    stage_ = Stage::going;
+    steps_ = steps;
+    weighed(weights);
+    todo_.clear();
+    if (handed_over_ || peak_ <= most_of_plan()) return true;
+    std::swap(*this, before);
+    stage_ = Stage::running;
+    if (!relieve_first_run(false)) {
+      std::swap(*this, before);
+      return false;
+    }
+    todo_.clear();
+    again_cost_ = bounded(again_cost_ + before.profile_.intervals.back().forward);
+  }
+}
+
 // The run once more, as if it came to these intervals under that budget.
 std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget, std::uint64_t piece) const {
   const std::size_t n = profile_.size();
@@ -121,12 +141,9 @@ std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget, std::
   }
   Budgeted other(bounded(budget), 0, piece, 0);
   other.may_spill(spill_bytes_, spill_ticks_);
-  for (std::size_t i = 0; i < n && !other.handed_over_; ++i) {
-    other.stage_ = Stage::going;
-    other.steps_ = positions_[i + 1] - positions_[i];
-    other.weighed(told_of(i));
-    other.todo_.clear();
-  }
+  for (std::size_t i = 0; i < n && !other.handed_over_; ++i)
+    if (!other.rehearse(told_of(i), positions_[i + 1] - positions_[i]))
+      return Schedule::Prospect{older_ + other.peak_, other.time_of_one_tape(), false};
   if (!other.handed_over_) {
     other.more_reads_ = more_reads_;
     other.note_reads(read_last_by(n), other.profile_.size());
