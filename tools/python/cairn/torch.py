@@ -82,13 +82,15 @@ def _lent(argument: Any) -> Any:
     """A tensor of PyTorch's as Cairn takes it, without a copy."""
     if not isinstance(argument, torch.Tensor):
         return argument
-    if not argument.is_cpu:
-        raise ValueError(f"a tensor on {argument.device}; procedures of Cairn's take tensors of the processor: .cpu()")
     try:
         if argument.requires_grad:
             argument = argument.detach()
-        return argument if argument.dtype is torch.bfloat16 else argument.numpy()
-    except RuntimeError as error:
+        return argument.numpy() if argument.dtype is not torch.bfloat16 else argument
+    except (RuntimeError, TypeError) as error:
+        if not argument.is_cpu:
+            raise ValueError(f"a tensor on {argument.device}; procedures of Cairn's take tensors of the processor: .cpu()") from None
+        if isinstance(error, TypeError):
+            raise
         raise ValueError("a tensor that has no memory of its own, as with is_grads_batched= and vectorize=True: torch.func.vmap, jacrev and jacfwd "
                          "know what to do with procedures") from error
 
@@ -119,28 +121,37 @@ _SAVED = object()  # stands for a tensor that PyTorch keeps
 
 def _kept(ctx: Any, function: Function, call: _Call, arguments: Sequence[Any], outputs: Sequence[torch.Tensor]) -> None:
     """What derivatives need of a call."""
-    tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
-    ctx.function, ctx.call = function, call
-    ctx.others = [_SAVED if isinstance(a, torch.Tensor) else a for a in arguments]
+    ctx.function, ctx.call, ctx.others = function, call, None
+    tensors: Sequence[Any] = arguments
+    for a in arguments:
+        if not isinstance(a, torch.Tensor):
+            tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
+            ctx.others = [_SAVED if isinstance(a, torch.Tensor) else a for a in arguments]
+            break
     ctx.save_for_backward(*tensors)
     if forward_ad._current_level >= 0:
         ctx.save_for_forward(*tensors)
         ctx.results = [(o.shape, o.dtype) for o in outputs]
-    whole = [o for o in outputs if not o.is_floating_point()]
-    if whole:
-        ctx.mark_non_differentiable(*whole)
+    for o in outputs:
+        if not o.is_floating_point():
+            ctx.mark_non_differentiable(*(o for o in outputs if not o.is_floating_point()))
+            break
     ctx.set_materialize_grads(False)
 
 
-def _arguments(ctx: Any) -> List[Any]:
-    saved = iter(ctx.saved_tensors)
-    return [next(saved) if other is _SAVED else other for other in ctx.others]
+def _arguments(ctx: Any) -> Sequence[Any]:
+    saved: Sequence[Any] = ctx.saved_tensors
+    if ctx.others is None:
+        return saved
+    following = iter(saved)
+    return [next(following) if other is _SAVED else other for other in ctx.others]
 
 
 class _Apply(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, function: Function, call: _Call, *arguments: Any) -> Any:
-        wanted = [i for i, needed in enumerate(ctx.needs_input_grad[2:]) if needed] if any(ctx.needs_input_grad) else ()
+        needed = ctx.needs_input_grad
+        wanted = [i - 2 for i, n in enumerate(needed) if n] if True in needed else ()
         value, gradient = function._computed([_lent(a) for a in arguments], wanted)
         outputs = _outputs(call, value)
         if wanted or forward_ad._current_level >= 0:
@@ -184,14 +195,15 @@ class _Transformed(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         function, call, *arguments = inputs
-        ctx.wanted = [i for i, needed in enumerate(ctx.needs_input_grad[2:]) if needed]
+        ctx.wanted = [i - 2 for i, needed in enumerate(ctx.needs_input_grad) if needed]
         _kept(ctx, function, call, arguments, output if call.several else (output,))
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> Any:
+        arguments = _arguments(ctx)
         if all(c is None for c in cotangents):
-            return (None, None, *(None for _ in ctx.others))
-        return (None, None, *_pulled(ctx, ctx.wanted, _arguments(ctx), cotangents))
+            return (None, None, *(None for _ in arguments))
+        return (None, None, *_pulled(ctx, ctx.wanted, arguments, cotangents))
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
