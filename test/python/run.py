@@ -101,6 +101,7 @@ def main():
         wrong = [line for line in listed.splitlines() if line.endswith((".a", ".h", ".cpp", "vmrun", ".pc"))]
         if wrong or "py.typed" not in listed:
             sys.exit(f"the package holds something else than it should: {wrong}\n{listed}")
+        quietly([python, "-m", "pip", "install", "-q", "mypy", "tqdm"])  # tests that want them are skipped where they are not to be had
         tests = arguments.tests or (FIRST if arguments.from_nothing else ["discover", "-p", "test_*.py"])
         environment = {**os.environ, "CAIRN_ROOT": root}
         if arguments.sanitized:

@@ -79,6 +79,29 @@ class Derivatives(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no size"):
             cairn.grad(self.m.walk, memory="much")
 
+    def test_every_operator_takes_every_setting(self):
+        x, v = np.array([1.0, 2.0]), np.array([0.5, 3.0])
+        settings = ({"checkpoint": False}, {"checkpoint": "bisection"}, {"memory": "4MiB"}, {"device": "emulated"}, {"explain": True},
+                    {"memory": "4MiB", "device": "emulated", "explain": True})
+        for operator, arguments in ((cairn.grad, (x,)), (cairn.value_and_grad, (x,)), (cairn.jacobian, (x,)), (cairn.hvp, (x, v))):
+            expected = operator(self.m.quadratic)(*arguments)
+            for chosen in settings:
+                with self.subTest(operator=operator.__name__, **chosen):
+                    made = operator(self.m.quadratic, **chosen)
+                    np.testing.assert_equal(made(*arguments), expected)
+                    if "explain" in chosen:
+                        self.assertEqual(str(made.explanation).splitlines()[0].split()[:2], ["place", "schedule"])
+        expected = cairn.update(self.m.quadratic, self.m.rule)(x, 0)
+        for chosen in settings:
+            made = cairn.update(self.m.quadratic, self.m.rule, **chosen)
+            np.testing.assert_equal(made(x, 0), expected)
+            if "explain" in chosen:
+                self.assertEqual(len(made.explanation.gradients), 1)
+        for chosen in settings[:4]:
+            value, pullback = cairn.vjp(self.m.quadratic, x, **chosen)
+            np.testing.assert_equal((value, pullback(2.0)), (9.0, (6 * x * x,)))
+        self.assertEqual(cairn.jvp(self.m.quadratic, (x,), (v,), device="emulated"), (9.0, 37.5))
+
     def test_a_budget_is_kept(self):
         m = cairn.compile(PROGRAM)
         x = np.zeros((100, 100), dtype=np.float32)

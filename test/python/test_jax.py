@@ -68,6 +68,31 @@ class Jax(unittest.TestCase):
         self.same(jax.grad(jax.grad(wave))(2.0), jax.grad(jax.grad(lambda x: x * jnp.sin(x)))(2.0))
         self.same(jax.vmap(wave)(jnp.arange(3.0)), jnp.arange(3.0) * jnp.sin(jnp.arange(3.0)))
 
+    def test_vmap(self):
+        ours, theirs = self.summed(cairn.jax.function(self.m.layer)), self.summed(self.layer)
+        xs, ws = jnp.stack([self.x, self.x + 1, -self.x]), jnp.stack([self.w, 2 * self.w, self.w**2])
+        moved = jnp.moveaxis(xs, 0, 2)
+        for f in (lambda h: jax.vmap(h)(xs, ws), lambda h: jax.vmap(h, (2, None))(moved, self.w), lambda h: jax.jit(jax.vmap(jax.grad(h), (0, None)))(xs, self.w),
+                  lambda h: jax.grad(lambda w: jax.vmap(h, (0, None))(xs, w).sum())(self.w), lambda h: jax.vmap(jax.grad(h, (0, 1)))(xs, ws),
+                  lambda h: jax.vmap(jax.vmap(h, (None, 0)), (0, None))(xs, ws), lambda h: jax.lax.map(lambda x: h(x, self.w), xs)):
+            self.same(f(ours), f(theirs))
+        ours = self.summed(cairn.jax.function(self.m.layer, mode="forward"))
+        self.same(jax.vmap(jax.jacfwd(ours), (0, None))(xs, self.w), jax.vmap(jax.jacfwd(theirs), (0, None))(xs, self.w))
+        ours = self.summed(cairn.jax.function(self.m.layer, mode="forward-over-reverse"))
+        self.same(jax.jit(jax.vmap(jax.hessian(ours), (0, None)))(xs, self.w), jax.vmap(jax.hessian(theirs), (0, None))(xs, self.w))
+
+    def test_the_other_mode_is_refused_clearly(self):
+        with self.assertRaisesRegex(Exception, "forward-mode"):
+            jax.jacfwd(cairn.jax.function(self.m.layer))(self.x, self.w)
+
+    def test_errors_come_out(self):
+        number = jax.ShapeDtypeStruct((), jnp.float64)
+        strict = cairn.jax.function(self.m.strict, result=number)
+        for call, x in ((strict, 1.0), (jax.jit(strict), 1.0), (jax.vmap(strict), jnp.array([6.0, 1.0]))):
+            with self.assertRaisesRegex(Exception, "error: too small"):
+                jax.block_until_ready(call(x))
+        self.same(strict(6.0), jnp.array(36.0))
+
     def test_structures(self):
         p = [self.w, jnp.ones(4)]
         self.same(jax.grad(cairn.jax.function(self.m.net))(p, self.x), jax.grad(lambda p, x: ((x @ p[0] + p[1]) ** 2).sum())(p, self.x))

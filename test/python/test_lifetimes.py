@@ -83,6 +83,93 @@ class Leaks(unittest.TestCase):
 
         self.check(machines, 200)
 
+    def test_generators_left_half_way(self):
+        m = cairn.compile(PROGRAM)
+        x = np.ones(1000)
+        references = sys.getrefcount(x)
+
+        def stepping(array):
+            run = m.long.start(1000)
+            other = m.h.start(array)
+            yield from run.slices(steps=10)
+            other.resume()
+
+        def left():
+            generator = stepping(x)
+            next(generator), next(generator)
+            del generator  # closed by its last reference
+            generator = stepping(x)
+            next(generator)
+            try:
+                generator.throw(KeyError())
+            except KeyError:
+                pass
+            for _ in stepping(x):
+                break
+            m.f(2)
+
+        self.check(left, 200)
+        circle = [stepping(x)]
+        circle.append(circle)
+        next(circle[0])
+        del circle
+        gc.collect()
+        m.f(2)
+        self.assertEqual(sys.getrefcount(x), references)
+
+    def test_generators_as_arguments(self):
+        m = cairn.compile(PROGRAM, output=[].append)
+        ended = []
+
+        def numbers():
+            try:
+                yield 1
+                yield 2
+            finally:
+                ended.append(True)
+
+        def refused():
+            ended.clear()
+            given = numbers()
+            next(given)
+            with self.assertRaisesRegex(TypeError, "argument 1: a generator is no value"):
+                m.f(given)
+            with self.assertRaisesRegex(TypeError, r"argument 1\[0\]: a generator"):
+                m.f([given])
+            self.assertEqual(next(given), 2)
+            del given
+            self.assertEqual(ended, [True])
+
+        self.check(refused, 200)
+
+        def read():
+            reader = cairn.compile("(define (f) (read-real))", input=(f"{n}\n" for n in (1, 2, 3)))
+            self.assertEqual((reader.f(), reader.f()), (1, 2))
+            hosted = cairn.compile("(define (f) (+ (n) (n)))", hosts={"n": cairn.host(iter([1, 2, 3]).__next__, parameters=0)})
+            self.assertEqual(hosted.f(), 3)
+            with self.assertRaises(cairn.ProgramError) as raised:
+                hosted.f()
+            self.assertIsInstance(raised.exception.__cause__, StopIteration)
+
+        self.check(read, 100)
+
+    def test_functions_and_gradients_of_frameworks(self):
+        try:
+            import torch
+        except ImportError:
+            self.skipTest("PyTorch is not installed")
+        layer = cairn.torch.function(cairn.compile("(define (f x) (* x (sin x)))").f)
+        x = torch.ones(3, requires_grad=True)
+
+        def trained():
+            layer(x).sum().backward()
+            x.grad = None
+            value = layer(x)  # whose gradient nobody asks for
+            torch.func.vmap(torch.func.grad(lambda x: layer(x)))(torch.ones(3))
+            del value
+
+        self.check(trained, 100)
+
     def test_hosts(self):
         def hosts():
             m = cairn.compile("(define (f x) (d x))\n(define (e x) (bad x))", hosts={"d": lambda x: [x, np.ones(3)], "bad": lambda x: 1 / x})
@@ -166,6 +253,31 @@ class Processes(unittest.TestCase):
             import cairn
             m = cairn.compile("(define (long n) (if (= n 0) 0 (long (- n 1))))")
             threading.Thread(target=lambda: m.long(10**11), daemon=True).start()
+            time.sleep(.2)
+            """)
+        python("""
+            import cairn
+            m = cairn.compile("(define (long n) (if (= n 0) 0 (long (- n 1))))")
+            run = m.long.start(1000)
+            def stepping():
+                try:
+                    yield from run.slices(steps=10)
+                finally:
+                    m.long(3)
+            generator = stepping()
+            next(generator)
+            other = m.long.start(1000).slices(steps=10)
+            next(other)
+            """)
+        python("""
+            import threading, time
+            import cairn
+            def wait():
+                time.sleep(5)
+                return 1
+            m = cairn.compile("(define (f) (wait))\\n(define (pieces n) (if (= n 0) 0 (begin (display n) (pieces (- n 1)))))", hosts={"wait": wait}, output=lambda text: None)
+            for call in (m.f, lambda: m.copy().pieces(10**9), lambda: m.f()):
+                threading.Thread(target=call, daemon=True).start()
             time.sleep(.2)
             """)
         self.assertEqual(python("""

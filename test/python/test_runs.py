@@ -1,4 +1,7 @@
 """Runs that stop and go on: budgets, signals, cancellations, capsules, threads."""
+import contextlib
+import importlib.util
+import io
 import os
 import pickle
 import signal
@@ -9,6 +12,7 @@ import textwrap
 import threading
 import time
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -109,11 +113,38 @@ class Budgets(unittest.TestCase):
         self.assertEqual([p.steps for p in seen], sorted(p.steps for p in seen))
         self.assertFalse(self.m.count.start(1_000_000, 0.0).resume(steps=500_000, progress=seen.append).done)
 
-    def test_progress_of_tqdm_if_it_is_there(self):
+    def test_slices(self):
+        run = self.m.count.start(1000, 0.0)
+        seen = []
+        for progress in run.slices(steps=100):
+            seen.append(progress.steps)
+            if len(seen) == 5:
+                break
+        self.assertEqual([b - a for a, b in zip(seen, seen[1:])], [100] * 4)
+        self.assertEqual(self.m.square(3), 9)
+        self.assertGreater(len(list(run.slices(steps=100))), 5)
+        self.assertEqual((run.done, run.value), (True, 1000.0))
+        self.assertEqual(list(run.slices(steps=100)), [])
+        self.assertGreater(len(list(self.m.products.start(100, 10).slices(work=3_000_000))), 2)
+        with self.assertRaisesRegex(ValueError, "steps="):
+            run.slices()
+
+    def bar(self):
         gradient = cairn.grad(self.m.smooth, 1, checkpoint="bisection")
         run = gradient.start(200_000, 1.0)
-        run.resume(progress=True)
+        with contextlib.redirect_stderr(io.StringIO()) as shown:
+            run.resume(progress=True)
         self.assertTrue(run.done)
+        return shown.getvalue()
+
+    def test_progress_by_a_bar_where_tqdm_is(self):
+        if importlib.util.find_spec("tqdm") is None:
+            self.skipTest("tqdm is not installed")
+        self.assertRegex(self.bar(), r"(?s)forward.*backward")
+
+    def test_progress_by_nothing_where_it_is_not(self):
+        with unittest.mock.patch.dict(sys.modules, {"tqdm": None, "tqdm.auto": None}):
+            self.assertEqual(self.bar(), "")
 
 
 class Capsules(unittest.TestCase):

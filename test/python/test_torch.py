@@ -60,10 +60,86 @@ class Torch(unittest.TestCase):
             x = x + 0.01 * torch.sin(x)
         return x
 
+    def test_forward_mode(self):
+        def pushed(function, primals, tangents):
+            with torch.autograd.forward_ad.dual_level():
+                value = function(*(p if t is None else torch.autograd.forward_ad.make_dual(p, t) for p, t in zip(primals, tangents)))
+                return [torch.autograd.forward_ad.unpack_dual(v) for v in (value if isinstance(value, tuple) else (value,))]
+
+        x, y = self.x.detach(), self.y.detach()
+        t = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
+        for name, theirs in (("several", lambda x, y: (x * y, x.sum(), y.sum())), ("first", lambda x, y: x * x)):
+            for tangents in ((t, None), (t, 2 * t), (None, t)):
+                for ours, other in zip(pushed(cairn.torch.function(self.m[name]), (x, y), tangents), pushed(theirs, (x, y), tangents)):
+                    torch.testing.assert_close(ours.primal, other.primal)
+                    given = [torch.zeros_like(v.primal) if v.tangent is None else v.tangent for v in (ours, other)]
+                    torch.testing.assert_close(*given)
+
+    def test_transforms(self):
+        from torch.func import functional_call, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
+
+        x, w, b = (a.detach() for a in (self.x, self.w, self.b))
+        xs, ws = torch.stack([x, x + 1, -x]), torch.stack([w, 2 * w, w**2])
+        pairs = [(cairn.torch.function(self.m.layer), lambda x, w, b: torch.tanh(x @ w + b)),
+                 (cairn.torch.function(self.m.layer, checkpoint=False), lambda x, w, b: torch.tanh(x @ w + b))]
+        summed = lambda f: lambda *a: f(*a).square().sum()  # noqa: E731
+        calls = [lambda f: grad(summed(f), (0, 1, 2))(x, w, b), lambda f: grad_and_value(summed(f))(x, w, b),
+                 lambda f: vjp(f, x, w, b)[1](torch.ones(3, 2, dtype=x.dtype)), lambda f: jvp(f, (x, w, b), (x, w, b)), lambda f: jacrev(f)(x, w, b),
+                 lambda f: jacfwd(f, (0, 2))(x, w, b), lambda f: hessian(summed(f))(x, w, b), lambda f: jacrev(jacrev(summed(f)))(x, w, b),
+                 lambda f: jacrev(jacfwd(summed(f)))(x, w, b), lambda f: grad(lambda x: grad(summed(f))(x, w, b).sum())(x),
+                 lambda f: vmap(f)(xs, ws, torch.stack([b] * 3)), lambda f: vmap(f, (2, None, None), 1)(xs.movedim(0, 2), w, b),
+                 lambda f: vmap(vmap(f, (None, 0, None)), (0, None, None))(xs, ws, b), lambda f: vmap(grad(summed(f), (0, 1)), (0, None, None))(xs, w, b),
+                 lambda f: grad(lambda w: vmap(f, (0, None, None))(xs, w, b).square().sum())(w)]
+        for ours, theirs in pairs:
+            for i, call in enumerate(calls):
+                with self.subTest(call=i):
+                    torch.testing.assert_close(call(ours), call(theirs))
+        several = cairn.torch.function(self.m.several), lambda x, y: (x * y, x.sum(), y.sum())
+        for call in (lambda f: vmap(f)(xs, xs), lambda f: vmap(jacrev(f))(xs, xs), lambda f: jacfwd(f, (0, 1))(x, x),
+                     lambda f: vjp(f, x, x)[1](tuple(torch.ones_like(v) for v in f(x, x)))):
+            torch.testing.assert_close(call(several[0]), call(several[1]))
+        number = cairn.torch.function(self.m.number), lambda x: (x**3).sum()
+        for call in (lambda f: grad(f)(x), lambda f: hessian(f)(x), lambda f: vmap(grad(f))(xs), lambda f: grad(lambda x: grad(f)(x).sum())(x)):
+            for _ in range(2):
+                torch.testing.assert_close(call(number[0]), call(number[1]))
+        with self.assertRaisesRegex(ValueError, "vmap over nothing"):
+            vmap(several[0])(xs[:0], xs[:0])
+
+        class Layer(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.w = torch.nn.Parameter(w)
+
+            def forward(self, x):
+                return pairs[0][0](x, self.w, b)
+
+        module = Layer()
+        gradient = grad(lambda p: functional_call(module, p, (x,)).sum())(dict(module.named_parameters()))
+        torch.testing.assert_close(gradient["w"], grad(lambda w: pairs[0][1](x, w, b).sum())(w))
+
+    def test_functional(self):
+        ours, theirs = cairn.torch.function(self.m.layer), lambda x, w, b: torch.tanh(x @ w + b)
+        functional = torch.autograd.functional
+        arguments = self.x, self.w, self.b
+        torch.testing.assert_close(functional.jacobian(ours, arguments), functional.jacobian(theirs, arguments))
+        torch.testing.assert_close(functional.hessian(lambda x: ours(x, self.w, self.b).sum(), self.x),
+                                   functional.hessian(lambda x: theirs(x, self.w, self.b).sum(), self.x))
+        for strategy in ("reverse-mode", "forward-mode"):  # an older vmap than that of torch.func, without rules for functions
+            with self.assertRaisesRegex((ValueError, RuntimeError), "torch.func|vmap"):
+                functional.jacobian(ours, arguments, vectorize=True, strategy=strategy)
+
+    def test_compiled(self):
+        layer = cairn.torch.function(self.m.layer)
+        compiled = torch.compile(lambda x, w, b: 2 * layer(x + 1, w, b), backend="eager")
+        for arguments in ((self.x, self.w, self.b), (self.x.detach(), self.w, self.b)):
+            torch.testing.assert_close(compiled(*arguments), 2 * torch.tanh((arguments[0] + 1) @ self.w + self.b))
+        gradient, = torch.autograd.grad(compiled(self.x, self.w, self.b).sum(), self.w)
+        torch.testing.assert_close(gradient, torch.autograd.grad((2 * torch.tanh((self.x + 1) @ self.w + self.b)).sum(), self.w)[0])
+
     def test_by_differences(self):
         for name, arguments in (("layer", (self.x, self.w, self.b)), ("several", (self.x, self.y)), ("number", (self.x,))):
             function = cairn.torch.function(self.m[name])
-            self.assertTrue(torch.autograd.gradcheck(function, arguments))
+            self.assertTrue(torch.autograd.gradcheck(function, arguments, check_forward_ad=True))
             self.assertTrue(torch.autograd.gradgradcheck(function, arguments))
 
     def test_a_scalar_again_and_again(self):

@@ -1,5 +1,7 @@
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
+from ._runs import Run
+
 version: int
 
 class Machine:
@@ -35,7 +37,7 @@ class Procedure:
     @property
     def machine(self) -> Machine: ...
     def __call__(self, *arguments: Any) -> Any: ...
-    def start(self, *arguments: Any) -> Any:
+    def start(self, *arguments: Any) -> Run:
         """A Run of the call that has not begun; its resume() takes budgets."""
 
 class Array:

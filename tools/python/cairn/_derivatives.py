@@ -1,7 +1,7 @@
 """Derivatives of procedures. Each operator gives a procedure of the same program, which is called, stopped, and differentiated like any other."""
 from __future__ import annotations
 
-from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, List, Literal, Optional, Sequence, Tuple, Union, overload
 
 from ._cairn import Procedure
 from ._explanation import Explanation
@@ -9,6 +9,7 @@ from ._programs import _bytes_of, program_of
 
 Places = Union[int, Sequence[int]]
 Checkpoint = Union[bool, str]
+Size = Union[int, str, None]
 _JSON, _SECTION = 1, 4
 
 
@@ -35,6 +36,9 @@ class Explained:
         return self._procedure.start(*arguments)
 
 
+Differentiable = Union[Procedure, Explained]
+
+
 def _place(argnums: Places) -> Union[int, List[int]]:
     if isinstance(argnums, int):
         if argnums < 0:
@@ -46,7 +50,7 @@ def _place(argnums: Places) -> Union[int, List[int]]:
     return places
 
 
-def _how(checkpoint: Checkpoint, memory: Union[int, str, None]) -> Union[bool, str]:
+def _how(checkpoint: Checkpoint, memory: Size) -> Union[bool, str]:
     if memory is None:
         return checkpoint
     if checkpoint is not True and checkpoint != "auto":
@@ -54,7 +58,7 @@ def _how(checkpoint: Checkpoint, memory: Union[int, str, None]) -> Union[bool, s
     return f"auto,memory={_bytes_of(memory)}"
 
 
-def _procedure(f: Any, device: Optional[str]) -> Procedure:
+def _procedure(f: Differentiable, device: Optional[str]) -> Procedure:
     """The procedure itself, or that of its name in a machine on the device."""
     f = getattr(f, "_procedure", f)
     if not isinstance(f, Procedure):
@@ -64,7 +68,8 @@ def _procedure(f: Any, device: Optional[str]) -> Procedure:
         return f
     if f.__name__ is None:
         raise ValueError("device=: only what the program defines is known on another device; give it to the innermost operator")
-    return program.on(device).lookup(f.__name__)
+    found: Procedure = program.on(device).lookup(f.__name__)
+    return found
 
 
 def _made(helper: str, f: Procedure, *settings: Any, explain: bool = False) -> Any:
@@ -73,7 +78,13 @@ def _made(helper: str, f: Procedure, *settings: Any, explain: bool = False) -> A
     return Explained(made, f"{helper} of {f.__name__ or 'a procedure'}") if explain else made
 
 
-def grad(f: Any, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Union[int, str, None] = None, device: Optional[str] = None,
+@overload
+def grad(f: Differentiable, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Size = None,
+         device: Optional[str] = None, explain: Literal[False] = False) -> Procedure: ...
+@overload
+def grad(f: Differentiable, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Size = None,
+         device: Optional[str] = None, explain: Literal[True]) -> Explained: ...
+def grad(f: Differentiable, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Size = None, device: Optional[str] = None,
          explain: bool = False) -> Any:
     """The gradient of a procedure whose value is a number, or an array of one element: a procedure of the same arguments, whose value is like the
     argument ``argnums``, or a tuple of such for several. A part that does not matter may be 0.
@@ -87,18 +98,25 @@ def grad(f: Any, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: 
     return _made("grad", _procedure(f, device), _how(checkpoint, memory), _place(argnums), explain=explain)
 
 
-def value_and_grad(f: Any, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Union[int, str, None] = None,
+@overload
+def value_and_grad(f: Differentiable, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Size = None,
+                   device: Optional[str] = None, explain: Literal[False] = False) -> Procedure: ...
+@overload
+def value_and_grad(f: Differentiable, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Size = None,
+                   device: Optional[str] = None, explain: Literal[True]) -> Explained: ...
+def value_and_grad(f: Differentiable, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Size = None,
                    device: Optional[str] = None, explain: bool = False) -> Any:
     """As :func:`grad`; the value is a tuple of the value of ``f`` and its gradient."""
     return _made("value-and-grad", _procedure(f, device), _how(checkpoint, memory), _place(argnums), explain=explain)
 
 
-def jvp(f: Any, primals: Sequence[Any], tangents: Sequence[Any], *, device: Optional[str] = None) -> Tuple[Any, Any]:
+def jvp(f: Differentiable, primals: Sequence[Any], tangents: Sequence[Any], *, device: Optional[str] = None) -> Tuple[Any, Any]:
     """``f(*primals)`` and its derivative in the direction of the tangents, by forward mode. A tangent is like its argument; 0 stands for none."""
-    return _made("jvp", _procedure(f, device))(list(primals), list(tangents))
+    value, tangent = _made("jvp", _procedure(f, device))(list(primals), list(tangents))
+    return value, tangent
 
 
-def vjp(f: Any, *primals: Any, checkpoint: Checkpoint = True, memory: Union[int, str, None] = None,
+def vjp(f: Differentiable, *primals: Any, checkpoint: Checkpoint = True, memory: Size = None,
         device: Optional[str] = None) -> Tuple[Any, Callable[[Any], Tuple[Any, ...]]]:
     """``f(*primals)``, and a function from a cotangent of that to the tuple of those of the arguments. Each call of that runs ``f`` again: nothing
     is kept in between."""
@@ -112,7 +130,13 @@ def vjp(f: Any, *primals: Any, checkpoint: Checkpoint = True, memory: Union[int,
     return f(*points), pullback
 
 
-def jacobian(f: Any, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Union[int, str, None] = None, device: Optional[str] = None,
+@overload
+def jacobian(f: Differentiable, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Size = None,
+             device: Optional[str] = None, explain: Literal[False] = False) -> Procedure: ...
+@overload
+def jacobian(f: Differentiable, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Size = None,
+             device: Optional[str] = None, explain: Literal[True]) -> Explained: ...
+def jacobian(f: Differentiable, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Size = None, device: Optional[str] = None,
              explain: bool = False) -> Any:
     """The value of ``f`` with each number in it replaced by its gradient; an array by one of the shape of the value followed by that of the
     argument. Forward or reverse mode, whichever runs ``f`` less often."""
@@ -121,14 +145,26 @@ def jacobian(f: Any, argnums: Places = 0, *, checkpoint: Checkpoint = True, memo
     return _made("jacobian", _procedure(f, device), _how(checkpoint, memory), _place(argnums), explain=explain)
 
 
-def hvp(f: Any, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Union[int, str, None] = None, device: Optional[str] = None,
+@overload
+def hvp(f: Differentiable, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Size = None,
+        device: Optional[str] = None, explain: Literal[False] = False) -> Procedure: ...
+@overload
+def hvp(f: Differentiable, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Size = None,
+        device: Optional[str] = None, explain: Literal[True]) -> Explained: ...
+def hvp(f: Differentiable, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Size = None, device: Optional[str] = None,
         explain: bool = False) -> Any:
     """The hessian times a vector, forward mode over reverse mode: a function of the arguments of ``f`` and, behind them, the vector, which is like the
     argument ``argnums``, or a tuple of such for several."""
     return _made("hvp", _procedure(f, device), _how(checkpoint, memory), _place(argnums), explain=explain)
 
 
-def update(f: Any, rule: Procedure, *, checkpoint: Checkpoint = True, memory: Union[int, str, None] = None, device: Optional[str] = None,
+@overload
+def update(f: Differentiable, rule: Procedure, *, checkpoint: Checkpoint = True, memory: Size = None,
+           device: Optional[str] = None, explain: Literal[False] = False) -> Procedure: ...
+@overload
+def update(f: Differentiable, rule: Procedure, *, checkpoint: Checkpoint = True, memory: Size = None,
+           device: Optional[str] = None, explain: Literal[True]) -> Explained: ...
+def update(f: Differentiable, rule: Procedure, *, checkpoint: Checkpoint = True, memory: Size = None, device: Optional[str] = None,
            explain: bool = False) -> Any:
     """A step of training: a function of the parameters, the state of the rule, and the other arguments of ``f``, that gives a tuple of the value of
     ``f``, the new parameters and the new state. The gradient as a whole never exists: each part goes to the rule as soon as it is there.

@@ -22,7 +22,8 @@ class Explanation:
     @property
     def gradients(self) -> List[Dict[str, Any]]:
         """One object for each gradient."""
-        return self.data["gradients"]
+        found: List[Dict[str, Any]] = self.data["gradients"]
+        return found
 
     def _repr_html_(self) -> str:
         return self.html

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import warnings
-from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union, cast
 
 from . import _cairn
 from ._cairn import Machine, Procedure
@@ -74,10 +74,9 @@ def _writer(output: Any) -> Optional[Callable[[str], Any]]:
         return lambda text: sys.stdout.write(text)  # whatever that is at the time
     if output is False:
         return None
-    if hasattr(output, "write"):
-        return output.write
-    if callable(output):
-        return output
+    write: Any = getattr(output, "write", output)
+    if callable(write):
+        return cast(Callable[[str], Any], write)
     raise TypeError(f"output: expected a stream or a function of text, got a {type(output).__name__}")
 
 
@@ -88,11 +87,14 @@ def _reader(given: Any) -> Optional[Callable[[], str]]:
         return None
     if isinstance(given, str):
         given = io.StringIO(given)
-    if hasattr(given, "readline"):
-        return given.readline
-    if callable(given):
-        return given
-    raise TypeError(f"input: expected a stream, text or a function that gives lines, got a {type(given).__name__}")
+    read: Any = getattr(given, "readline", given)
+    if callable(read):
+        return cast(Callable[[], str], read)
+    try:
+        lines = iter(given)
+    except TypeError:
+        raise TypeError(f"input: expected a stream, text, lines or a function that gives lines, got a {type(given).__name__}") from None
+    return lambda: next(lines, "")
 
 
 class Program:
@@ -139,7 +141,8 @@ class Program:
 
 def program_of(machine: Machine) -> Program:
     """What the machine runs."""
-    return machine.program
+    program: Program = machine.program
+    return program
 
 
 class Module:
@@ -194,7 +197,8 @@ class Module:
         """The machine's counters: steps, bytes, snapshots and so on (docs/c-api.md lists them)."""
         import json
 
-        return json.loads(self._machine.statistics())
+        counters: Dict[str, Any] = json.loads(self._machine.statistics())
+        return counters
 
     @property
     def memory(self) -> Dict[str, int]:
@@ -239,7 +243,8 @@ def compile(source: Union[str, "os.PathLike[str]"], *, name: Optional[str] = Non
     hosts: functions of Python's that the program calls, by their names there: :func:`host` gives them rules of derivatives.
     libraries: folders where ``(import name)`` looks after that of the program.
     memory: the budget of the machine, in bytes or as text such as ``"2GiB"``; three quarters of what there is if nothing is said.
-    output, input: a stream or a function: of text, and one that gives lines. ``None`` is Python's own stream, ``False`` none; input may be a text.
+    output, input: a stream or a function: of text, and one that gives lines. ``None`` is Python's own stream, ``False`` none; input may be a text, or
+    an iterator of lines.
     report: gets a dict for each call of the program's ``report``. explain: gets a text about each gradient.
     seed: of random numbers. schedule: of ``checkpoint-*j``. device: where tensors live: "cpu", "emulated", "cuda".
     spill: a folder for what planned gradients put aside. costs: the text that ``vmrun --calibrate`` writes, for plans.

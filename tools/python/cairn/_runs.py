@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Dict, NamedTuple, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, NamedTuple, Optional, Tuple, Union
 
 from ._cairn import Machine, Procedure
 
@@ -77,6 +77,17 @@ class Run:
             machine.hold(None)
             self._machine = None
         return self
+
+    def slices(self, steps: Optional[int] = None, work: Optional[int] = None) -> Iterator[Progress]:
+        """Goes on to the end in slices of so many steps or so much work, after each of which it tells how far it is. Who leaves the loop has a run
+        that goes on where it is."""
+        if steps is None and work is None:
+            raise ValueError("slices: of how many steps=, or how much work=?")
+        return self._sliced(steps, work)
+
+    def _sliced(self, steps: Optional[int], work: Optional[int]) -> Iterator[Progress]:
+        while not self.resume(steps, work).done:
+            yield self.progress
 
     @property
     def done(self) -> bool:
@@ -173,7 +184,7 @@ def _run_shown(machine: Machine, steps: Optional[int], work: Optional[int], prog
 
 def _bar(machine: Machine) -> Tuple[Optional[Callable[[Progress], Any]], Optional[Callable[[], None]]]:
     try:
-        from tqdm.auto import tqdm
+        from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
         return None, None
     bar = tqdm(unit="step", unit_scale=True)

@@ -2,22 +2,22 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, List, Optional, Sequence, Union
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ._cairn import Procedure
-from ._derivatives import Checkpoint, _how, _made, _procedure
+from ._derivatives import Checkpoint, Differentiable, Size, _how, _made, _procedure
 
-__all__ = ["function"]
+__all__ = ["Function", "function"]
 
 _MODES = ("reverse", "forward")
 
 
-def function(procedure: Any, *, mode: str = "reverse", result: Any = None, checkpoint: Checkpoint = True,
-             memory: Union[int, str, None] = None) -> "Function":
+def function(procedure: Differentiable, *, mode: str = "reverse", result: Any = None, checkpoint: Checkpoint = True,
+             memory: Size = None) -> "Function":
     """A function of arrays, and of lists, tuples and dicts of such, for programs of JAX, also under ``jit``, which calls back
     (``jax.pure_callback``). Arrays without axes are numbers to Cairn.
 
@@ -86,8 +86,8 @@ class Function:
         """The same function as derivatives of derivatives see it."""
         return self if len(self._modes) == 1 else Function(self.procedure, self._how, self._modes[1:], self._result)
 
-    def _with_vjp(self) -> Callable[..., Any]:
-        apply = jax.custom_vjp(self._called)
+    def _with_vjp(self) -> Any:
+        apply: Any = jax.custom_vjp(self._called)
 
         def forward(*arguments: Any) -> Any:
             return self._again._apply(*arguments), arguments
@@ -102,10 +102,9 @@ class Function:
         apply.defvjp(forward, backward)
         return apply
 
-    def _with_jvp(self) -> Callable[..., Any]:
-        apply = jax.custom_jvp(self._called)
+    def _with_jvp(self) -> Any:
+        apply: Any = jax.custom_jvp(self._called)
 
-        @apply.defjvp
         def rule(primals: Any, tangents: Any) -> Any:
             value = self._again._apply(*primals)
             places = _places(primals)
@@ -114,11 +113,12 @@ class Function:
             found = self._rule("push-forward-at", places, like)._apply(*primals, given) if places else jax.tree.map(jnp.zeros_like, value)
             return value, jax.tree.map(_floating_part, value, found)
 
+        apply.defjvp(rule)
         return apply
 
 
 def _floating(x: Any) -> bool:
-    return jnp.issubdtype(jnp.result_type(x), jnp.inexact)
+    return bool(jnp.issubdtype(jnp.result_type(x), jnp.inexact))
 
 
 def _places(arguments: Sequence[Any]) -> List[int]:

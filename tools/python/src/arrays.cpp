@@ -248,12 +248,16 @@ struct Shared {
   PyObject* array;
 };
 
-void delete_shared(DLManagedTensor* managed) {
+// By any thread of whoever has it; where there is no interpreter any more, nothing is left to be released.
+void delete_shared(DLManagedTensor* managed) try {
+  if (Py_IsInitialized() == 0) return;
   const PyGILState_STATE state = PyGILState_Ensure();
   auto* shared = static_cast<Shared*>(managed->manager_ctx);
   Py_DECREF(shared->array);
   delete shared;
   PyGILState_Release(state);
+} catch (const ThreadEnds&) {
+  wait_for_the_end();
 }
 
 void drop_capsule(PyObject* capsule) {

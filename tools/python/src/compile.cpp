@@ -77,8 +77,10 @@ PyObject* compile(PyObject*, PyObject* arguments) {
     const std::string whole =
         std::string(text, static_cast<std::size_t>(bytes)) + (*helpers != 0 ? "\n(include \"cairn-python.scm\")\n" : "");
     cairn_status status = CAIRN_OK;
-    Py_BEGIN_ALLOW_THREADS status = cairn_compile(name, whole.data(), whole.size(), &options, &code, &size, &message);
-    Py_END_ALLOW_THREADS if (status != CAIRN_OK) {
+    PyThreadState* const thread = PyEval_SaveThread();
+    status = cairn_compile(name, whole.data(), whole.size(), &options, &code, &size, &message);
+    take_gil(thread);
+    if (status != CAIRN_OK) {
       std::string copy = message == nullptr ? "" : message;
       cairn_compiler_free(message);
       const Owned words(checked(PyUnicode_DecodeUTF8(copy.data(), static_cast<Py_ssize_t>(copy.size()), "replace")));

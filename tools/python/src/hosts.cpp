@@ -26,6 +26,8 @@ template <class Body> cairn_status called(Machine* machine, Body&& body) {
   try {
     body();
     return CAIRN_OK;
+  } catch (const ThreadEnds&) {
+    wait_for_the_end();
   } catch (...) {
     caught();
   }

@@ -90,7 +90,7 @@ template <class First> cairn_status run_slices(Machine* machine, std::uint64_t s
     parts.gil = false;
     parts.waiting = PyEval_SaveThread();
     const cairn_status status = begun ? cairn_vm_run(machine->vm, left) : first(left);
-    PyEval_RestoreThread(parts.waiting);
+    take_gil(parts.waiting);
     parts.gil = true;
     begun = true;
     if (!parts.given.empty() || !parts.taken.empty() || !parts.dropped.empty()) settle(machine);
@@ -126,11 +126,13 @@ Use::Use(Machine* machine) : machine_(machine) {
       raise(PyExc_RuntimeError,
             "this machine is running already: a procedure of the host that it calls may use a copy() of the module");
     ++parts.waiters;
-    Py_BEGIN_ALLOW_THREADS {
+    PyThreadState* const thread = PyEval_SaveThread();
+    {
       std::unique_lock lock(parts.mutex);
       parts.free.wait_for(lock, std::chrono::milliseconds(20), [&] { return !parts.busy.load(); });
     }
-    Py_END_ALLOW_THREADS-- parts.waiters;
+    take_gil(thread);
+    --parts.waiters;
     if (PyErr_CheckSignals() < 0) throw Raised{};
   }
   parts.owner = me;
@@ -196,7 +198,7 @@ bool known_to_this_process(const Machine* machine) {
 
 unsigned this_process() { return generation.load(); }
 
-void settle(Machine* machine) {
+void settle(Machine* machine) try {
   Machine::Parts& parts = *machine->parts;
   // Each may run code of Python's, and so make these longer.
   while (!parts.given.empty()) {
@@ -214,6 +216,8 @@ void settle(Machine* machine) {
     parts.taken.pop_back();
     release_imported(imported);
   }
+} catch (const ThreadEnds&) {
+  wait_for_the_end();
 }
 
 void release_value(Machine* machine, cairn_value value) {
@@ -235,7 +239,7 @@ void release_exported(Machine* machine, DLManagedTensor* managed) {
 }
 
 WithGil::WithGil(Machine* machine) : machine_(machine) {
-  PyEval_RestoreThread(machine->parts->waiting);
+  take_gil(machine->parts->waiting);
   machine->parts->gil = true;
   machine->parts->watched->admit_signals();
 }

@@ -146,9 +146,11 @@ void dealloc(PyObject* self) {
   if (machine->parts != nullptr) {
     if (known_to_this_process(machine)) {
       settle(machine);
-      Py_BEGIN_ALLOW_THREADS machine->parts->gil = false;
+      PyThreadState* const thread = PyEval_SaveThread();
+      machine->parts->gil = false;
       cairn_vm_free(machine->vm);
-      Py_END_ALLOW_THREADS machine->parts->gil = true;
+      take_gil(thread);
+      machine->parts->gil = true;
       settle(machine);
     }
     clear(self);

@@ -5,9 +5,23 @@
 #include <exception>
 #include <new>
 
+#include <unistd.h>
+
 namespace cairn::python {
 
 Known known;
+
+void wait_for_the_end() noexcept {
+  for (;;) pause();
+}
+
+void take_gil(PyThreadState* thread) noexcept {
+  try {
+    PyEval_RestoreThread(thread);
+  } catch (const ThreadEnds&) {
+    wait_for_the_end();
+  }
+}
 
 void raise(PyObject* type, const char* format, ...) {
   va_list arguments;

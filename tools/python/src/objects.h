@@ -5,9 +5,27 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <cxxabi.h>
 #include <utility>
 
 namespace cairn::python {
+
+// When the interpreter ends, CPython before 3.14 ends a thread of its own (a daemon's) that wants the GIL by unwinding its stack.
+// That may not go through the library, and what it released on the way would belong to the interpreter that ends. So such a
+// thread waits for the end of the process instead, as from 3.14 on: who catches everything, or may throw nothing, catches this
+// first, and references that a thread has without the GIL are left alone.
+using ThreadEnds = abi::__forced_unwind;
+[[noreturn]] void wait_for_the_end() noexcept;
+inline bool without_the_gil() {
+#if PY_VERSION_HEX >= 0x030E0000
+  return false;
+#elif PY_VERSION_HEX >= 0x030D0000
+  return Py_IsFinalizing() != 0 && PyGILState_Check() == 0;
+#else
+  return _Py_IsFinalizing() != 0 && PyGILState_Check() == 0;
+#endif
+}
+void take_gil(PyThreadState* thread) noexcept; // PyEval_RestoreThread
 
 // A reference of ours, released at the end.
 class Owned {
@@ -21,12 +39,21 @@ public:
   }
   Owned(const Owned&) = delete;
   Owned& operator=(const Owned&) = delete;
-  ~Owned() { Py_XDECREF(object_); }
+  ~Owned() {
+    if (object_ != nullptr && !without_the_gil()) release(object_);
+  }
   PyObject* get() const { return object_; }
   PyObject* release() { return std::exchange(object_, nullptr); }
   explicit operator bool() const { return object_ != nullptr; }
 
 private:
+  static void release(PyObject* object) {
+    try {
+      Py_DECREF(object);
+    } catch (const ThreadEnds&) {
+      wait_for_the_end();
+    }
+  }
   PyObject* object_ = nullptr;
 };
 
@@ -53,6 +80,8 @@ PyObject* caught() noexcept;
 template <class Body> PyObject* guarded(Body&& body) noexcept {
   try {
     return body();
+  } catch (const ThreadEnds&) {
+    wait_for_the_end();
   } catch (...) {
     return caught();
   }
@@ -61,6 +90,8 @@ template <class Body> int guarded_status(Body&& body) noexcept {
   try {
     body();
     return 0;
+  } catch (const ThreadEnds&) {
+    wait_for_the_end();
   } catch (...) {
     caught();
     return -1;
