@@ -23,7 +23,7 @@ using namespace cairn::ops::plans;
 
 namespace {
 
-[[noreturn]] void end(const std::string& fault) {
+[[noreturn]] void give_up(const std::string& fault) {
   std::fprintf(stderr, "%s\n", fault.c_str());
   std::exit(1);
 }
@@ -31,14 +31,14 @@ namespace {
 AccessPlan read(const char* path) {
   std::ifstream file(path, std::ios::binary);
   const std::string all((std::istreambuf_iterator<char>(file)), {});
-  if (all.size() < 10) end("no such file");
+  if (all.size() < 10) give_up("no such file");
   const std::size_t header =
       10 + static_cast<unsigned char>(all[8]) + 256 * static_cast<std::size_t>(static_cast<unsigned char>(all[9]));
   std::vector<std::byte> bytes(all.size() - header);
   std::memcpy(bytes.data(), all.data() + header, bytes.size());
   std::string fault;
   std::optional<AccessPlan> plan = from_bytes(bytes, fault);
-  if (!plan) end(fault);
+  if (!plan) give_up(fault);
   return std::move(*plan);
 }
 
@@ -81,7 +81,7 @@ AccessPlan steps(const AccessPlan& plan, std::uint64_t count) {
   }
   std::string fault;
   std::optional<AccessPlan> run = recorder.finish(fault);
-  if (!run) end(fault);
+  if (!run) give_up(fault);
   return std::move(*run);
 }
 
