@@ -19,7 +19,8 @@ public:
     std::string_view track; // the name of a stream, or "disk"
     Span span;
     std::int64_t bytes = 0;
-    std::string_view block;
+    const Operator* made_by = nullptr; // what made the elements; null: the host
+    Device::Maker maker;
     std::string_view reason;
   };
 

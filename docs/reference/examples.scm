@@ -423,6 +423,11 @@
 (with-schedule "binomial,snapshots=4" (lambda () (cdr (checkpoint-*j exp 0. 1))))
 ; with-memory
 (with-memory "64MiB" (lambda () (cdr (checkpoint-*j exp 0. 1))))
+; get-streaming-plan, call-with-streaming-plan
+(define (total w) (tensor->number (sumall (* w w))))
+(define plan (get-streaming-plan total (ones '(2 3))))
+(car plan) ; on a device to which tensors stream there are launches in it
+(call-with-streaming-plan plan total (ones '(2 3)))
 
 ;;; Steps and capsules
 ;;;; A capsule is a run that was stopped, a value like any other. [Interruption](../language.md#6-interruption) says what counts as a step and as work, [Schedules](../language.md#7-schedules) what a schedule is.

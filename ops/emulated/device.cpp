@@ -3,14 +3,13 @@
 // registry, so that results are equal to the bit to those of the CPU device.
 #include "ops/emulated/device.h"
 
-#include "ops/device_spec.h"
 #include "ops/emulated/stream.h"
 #include "ops/emulated/virtual_time.h"
+#include "ops/mixing.h"
 #include "ops/pages/host_pages.h"
 #include "ops/pages/paged_arena.h"
 #include "ops/plans/room.h"
 #include "ops/streaming/backing.h"
-#include "vm/text/sizes.h"
 
 #include <fmt/format.h>
 
@@ -21,22 +20,12 @@
 namespace cairn::ops {
 namespace {
 
-constexpr struct {
-  std::string_view name;
-  plans::Policy policy;
-} kPolicies[] = {{"planned", plans::Policy::planned},
-                 {"demand", plans::Policy::demand},
-                 {"waiting", plans::Policy::waiting},
-                 {"unified", plans::Policy::unified},
-                 {"unified-prefetched", plans::Policy::unified_prefetched}};
-
 constexpr std::int64_t kAlignment = 64;
 constexpr std::int64_t kHostAlignment = SpillFile::kPage;        // so that a disk can be read and written past the page cache
 constexpr std::int64_t kMostAddresses = std::int64_t{256} << 30; // reserved where there is no budget
 constexpr std::int64_t kFewestAddresses = std::int64_t{1} << 26;
 constexpr std::int64_t kMostStaged = std::int64_t{32} << 20; // bytes on their way into the device
 constexpr std::int64_t kMostAtOnce = kMostStaged / 4;        // of one copy; longer ones are cut
-constexpr std::string_view kOfProgram = "elements";          // what a trace calls those that the host reads or writes itself
 constexpr std::size_t kStaging = std::size_t{1} << 20;       // bytes of the buffer for what is not locked, in each direction
 
 // Of pages, and of blocks in pages that do not follow one another. They cost nothing, so there are many more of them than bytes
@@ -67,13 +56,6 @@ const Block* block_around(std::span<Block* const> blocks, const Extent& extent) 
     if (begin <= extent.begin && extent.end <= begin + static_cast<std::uintptr_t>(block->bytes)) return block;
   }
   return nullptr;
-}
-
-std::uint64_t scrambled(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
 }
 
 class EmulatedDevice final : public Device, public Backing, private Progress {
@@ -175,7 +157,7 @@ public:
     if (block == nullptr) return nullptr;
     block->ready = 0;
     host_in_use_ += bytes;
-    host_peak_ = std::max(host_peak_, host_in_use_);
+    host_peak_.note(host_in_use_);
     return block;
   }
   void give_back_on_host(Block* block) override {
@@ -255,8 +237,12 @@ public:
   std::int64_t device_in_use() const override { return in_use_; }
   std::int64_t host_budget() const override { return options_.host_bytes; }
   std::int64_t host_in_use() const override { return host_in_use_; }
-  std::int64_t device_peak() const override { return peak_; }
-  std::int64_t host_peak() const override { return host_peak_; }
+  const Peak& device_peak() const override { return peak_; }
+  const Peak& host_peak() const override { return host_peak_; }
+  void begin_peaks() override {
+    peak_.recent = in_use_;
+    host_peak_.recent = host_in_use_;
+  }
   void set_tracer(Tracer* tracer) override { tracer_ = tracer; }
   Tracer* tracer() const override { return tracer_; }
   Pinned pinned() const override {
@@ -336,6 +322,7 @@ private:
                                              "addresses for them; {} bytes are in use",
                                              name(), bytes, arena_.page_bytes(), in_use_));
     note_taken(*block);
+    if (evictor_ != nullptr) evictor_->note_own();
     return block;
   }
   // Work that is queued has addresses only, and whoever gets the memory next waits for it.
@@ -349,7 +336,7 @@ private:
 
   void note_taken(TrackedBlock& block) {
     in_use_ += block.bytes;
-    peak_ = std::max(peak_, in_use_);
+    peak_.note(in_use_);
     block.ready = options_.memory_bytes == 0 ? 0 : room_.take(static_cast<std::uint64_t>(block.bytes));
   }
 
@@ -405,16 +392,11 @@ private:
     return one;
   }
 
-  void trace_copy(StreamKind stream, const VirtualTime::Span& span, std::int64_t bytes, std::string_view reason) {
-    if (tracer_ != nullptr) tracer_->copy({name_of(stream), {span.begin, span.end}, bytes, kOfProgram, reason});
+  void trace_copy(StreamKind stream, const VirtualTime::Span& span, std::int64_t bytes, std::string_view reason) noexcept {
+    trace_copy(name_of(stream), span, bytes, {.made_by = nullptr, .maker = {}, .reason = reason});
   }
-  // Where there is no memory for the block's name, nothing is told.
   void trace_copy(std::string_view track, const VirtualTime::Span& span, std::int64_t bytes, const CopyLabel& label) noexcept {
-    if (tracer_ == nullptr) return;
-    try {
-      tracer_->copy({track, {span.begin, span.end}, bytes, plans::shown(label.block), label.reason});
-    } catch (const std::bad_alloc&) {
-    }
+    if (tracer_ != nullptr) tracer_->copy({track, {span.begin, span.end}, bytes, label.made_by, label.maker, label.reason});
   }
   void trace_memory(Picoseconds when) {
     if (std::exchange(traced_in_use_, in_use_) != in_use_) tracer_->memory("device", when, in_use_);
@@ -443,7 +425,7 @@ private:
   // Most operations begin at once; the others are late by up to a fifth of a millisecond.
   std::chrono::nanoseconds pause_before(const Operation& operation) const {
     if (options_.random_delays == 0) return {};
-    const std::uint64_t random = scrambled(scrambled(options_.random_delays + index_of(operation.stream)) + operation.ticket);
+    const std::uint64_t random = next_mixed(next_mixed(options_.random_delays + index_of(operation.stream)) + operation.ticket);
     return std::chrono::nanoseconds(random % 4 == 0 ? (random >> 8) % 200'000 : 0);
   }
 
@@ -460,7 +442,8 @@ private:
   std::unique_ptr<OnHost> on_host_;
   std::unique_ptr<LockedBuffer> staging_[2]; // for each direction
   std::int64_t staged_through_ = 0;
-  std::int64_t host_in_use_ = 0, host_peak_ = 0;
+  std::int64_t host_in_use_ = 0;
+  Peak host_peak_;
   Evictor* evictor_ = nullptr;
   Tracer* tracer_ = nullptr;
   std::int64_t traced_in_use_ = 0, traced_host_ = 0; // as it was told last
@@ -469,102 +452,18 @@ private:
   plans::Room room_;           // of the budget, in virtual time
   Picoseconds held_until_ = 0; // the next kernel
   RaceChecker checker_;
-  std::int64_t in_use_ = 0, peak_ = 0; // as asked for
-  std::int64_t staged_ = 0;            // at most; corrected when the stream has been waited for
+  std::int64_t in_use_ = 0; // as asked for
+  Peak peak_;
+  std::int64_t staged_ = 0; // at most; corrected when the stream has been waited for
   Faults faults_;
   std::atomic<bool> kernels_ = false; // one of a stream runs that runs alone
   Streams streams_;
 };
-
-bool parsed_emulated(std::string_view settings, DeviceMaker& maker, std::string& message) {
-  EmulatedOptions options;
-  // What is given by a size: where it goes, in bytes or bytes a second.
-  double bandwidth = 0, bandwidth_out = 0;
-  const struct {
-    std::string_view name;
-    std::int64_t* bytes;
-    double* rate;
-  } sizes[] = {{"memory", &options.memory_bytes, nullptr},
-               {"host", &options.host_bytes, nullptr},
-               {"pinned", &options.pinned_bytes, nullptr},
-               {"disk-size", &options.streaming.disk_bytes, nullptr},
-               {"bandwidth", nullptr, &bandwidth},
-               {"bandwidth-out", nullptr, &bandwidth_out},
-               {"disk-bandwidth", nullptr, &options.rates.disk},
-               {"memory-bandwidth", nullptr, &options.rates.memory}};
-  while (!settings.empty()) {
-    settings.remove_prefix(1);
-    const std::string_view setting = settings.substr(0, settings.find(','));
-    settings.remove_prefix(setting.size());
-    const std::size_t equals = setting.find('=');
-    const std::string_view name = setting.substr(0, equals);
-    const std::string_view given = equals == std::string_view::npos ? std::string_view() : setting.substr(equals + 1);
-    if (name == "disk" && !given.empty()) {
-      options.streaming.disk = given;
-      continue;
-    }
-    if (name == "policy") {
-      const auto* const policy =
-          std::find_if(std::begin(kPolicies), std::end(kPolicies), [&](const auto& p) { return p.name == given; });
-      if (policy == std::end(kPolicies)) {
-        message = "emulated: expected policy=NAME, one of ";
-        for (const auto& known : kPolicies) message += fmt::format("{}{}", &known == kPolicies ? "" : ", ", known.name);
-        message += fmt::format(", got `{}`", setting);
-        return false;
-      }
-      options.streaming.policy = policy->policy;
-      continue;
-    }
-    const auto* const known = std::find_if(std::begin(sizes), std::end(sizes), [&](const auto& s) { return s.name == name; });
-    if (known == std::end(sizes) && name != "disk") {
-      message = fmt::format(
-          "emulated: `{}` is none of its settings: memory=SIZE, bandwidth=SIZE, bandwidth-out=SIZE, host=SIZE, "
-          "pinned=on|off|SIZE, disk=FOLDER, disk-size=SIZE, disk-bandwidth=SIZE, memory-bandwidth=SIZE and policy=NAME",
-          setting);
-      return false;
-    }
-    if (name == "pinned" && (given == "on" || given == "off")) {
-      options.pinned_bytes = given == "on" ? INT64_MAX : 0;
-      continue;
-    }
-    const text::Size size = text::parse_size(given);
-    if (name == "disk" || size.fault != text::Size::Fault::none || size.bytes == 0 || size.bytes >= std::uint64_t{1} << 62) {
-      message = name == "disk" ? fmt::format("emulated: expected disk=FOLDER, got `{}`", setting)
-                               : fmt::format("emulated: expected {}{}=SIZE, a size like 256MiB, got `{}`",
-                                             name == "pinned" ? "pinned=on, pinned=off or " : "", name, setting);
-      return false;
-    }
-    if (known->bytes != nullptr) *known->bytes = static_cast<std::int64_t>(size.bytes);
-    if (known->rate != nullptr) *known->rate = static_cast<double>(size.bytes);
-  }
-  if (bandwidth != 0) options.rates.bytes_in = options.rates.bytes_out = bandwidth;
-  if (bandwidth_out != 0) options.rates.bytes_out = bandwidth_out;
-  options.streaming.by_default = options.host_bytes != 0 || !options.streaming.disk.empty();
-  if (options.streaming.disk_bytes != 0 && options.streaming.disk.empty()) {
-    message = "emulated: disk-size=SIZE is of the folder that disk=FOLDER names, and there is none";
-    return false;
-  }
-  if (!options.streaming.disk.empty()) {
-    const std::int64_t free = free_bytes_in(options.streaming.disk, message);
-    if (free == 0) {
-      message =
-          fmt::format("emulated: disk={}: {}", options.streaming.disk, message.empty() ? "no space is left there" : message);
-      return false;
-    }
-    if (options.streaming.disk_bytes == 0) options.streaming.disk_bytes = free;
-  }
-  maker = [options](Ledger& ledger) { return make_emulated_device(ledger, options); };
-  return true;
-}
 
 } // namespace
 
 std::unique_ptr<Device> make_emulated_device(Ledger& ledger, const EmulatedOptions& options) {
   return std::make_unique<EmulatedDevice>(ledger, options);
 }
-
-extern const DeviceKind kEmulated; // listed in ops/devices
-constinit const DeviceKind kEmulated{"emulated", "emulated[,memory=SIZE][,bandwidth=SIZE][,host=SIZE][,disk=FOLDER]", ',',
-                                     parsed_emulated};
 
 } // namespace cairn::ops

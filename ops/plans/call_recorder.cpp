@@ -87,6 +87,10 @@ std::optional<AccessPlan> CallRecorder::finish(std::span<const Name> kept, std::
     fault = "it is longer than a plan can be";
     return std::nullopt;
   }
+  if (parts_.lost == Parts::Lost::too_deep) {
+    fault = "too many recordings and calls along plans lie within each other in it";
+    return std::nullopt;
+  }
   constexpr std::uint32_t kNone = UINT32_MAX;
   const std::size_t launches = parts_.durations.size();
   std::vector<std::uint32_t> number(parts_.blocks.size(), kNone); // in the plan

@@ -33,7 +33,7 @@ public:
     std::vector<Picoseconds> durations;
     std::vector<std::uint32_t> first_use = {0};
     std::vector<PlannedUse> uses;
-    enum class Lost : std::uint8_t { nothing, too_long, no_memory };
+    enum class Lost : std::uint8_t { nothing, too_long, no_memory, too_deep };
     Lost lost = Lost::nothing; // why there will be no plan; then the rest is empty
     bool operator==(const Parts&) const = default;
   };

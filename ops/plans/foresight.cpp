@@ -92,7 +92,7 @@ bool fits(const AccessPlan& run, const Memory& memory) {
 
 // How often there is time to go through it, twice. Where it is too long, never.
 std::size_t passes_of(const AccessPlan& plan) {
-  constexpr std::size_t all = std::size(kTwice) * (4 * kTimes + kPassesToChoose);
+  constexpr std::size_t all = std::size(kTwice) * (4 * kTimes + kPassesToChoose) + 2 * kTimes;
   const std::size_t once = 2 * length(plan);
   return plan.size() == 0 || once > kMost / 2 ? 0 : std::min(kMost / once, all);
 }
@@ -101,6 +101,7 @@ struct Tried {
   Foresight with;
   Picoseconds time = 0;
   std::uint64_t bytes = 0;
+  std::vector<Picoseconds> begins; // of launches that waited for room alone, as Foresight has it
 };
 
 class Search {
@@ -123,14 +124,28 @@ public:
         if (!try_with({kept.copied_out, kTwice[0], kept.leaves, firm})) return {};
       if (!try_with({kept.copied_out, kTwice[0], kept.leaves, false, memory_.capacity / kEarly})) return {};
     }
-    return std::move(std::ranges::min_element(tried_, {}, [&](const Tried& one) { return cost(one); })->with);
+    // The best is tried once more by one who knows where launches wait for room, however that comes out for who stays.
+    const Tried best = best_tried();
+    for (const bool firm : {best.with.firm, !best.with.firm}) {
+      if (firm != best.with.firm && best.with.leaves.empty()) break;
+      Foresight timed = best.with;
+      timed.begins = best.begins;
+      timed.firm = firm;
+      try_with(std::move(timed));
+    }
+    return std::move(best_tried().with);
   }
 
 private:
+  Tried& best_tried() {
+    return *std::ranges::min_element(tried_, {}, [&](const Tried& one) { return cost(one); });
+  }
   // False: it cannot be done at all.
   bool try_with(Foresight with) {
     for (int i = 0; i < kTimes && left_ > 0; ++i, --left_) {
-      Foresight next{std::vector<bool>(with.copied_out.size()), with.twice, with.leaves, with.firm, with.early};
+      Foresight next = with;
+      next.copied_out.assign(with.copied_out.size(), false);
+      std::vector<Picoseconds> begins(1);
       Picoseconds begun = 0, ended = 0;
       std::uint64_t bytes = 0;
       const Simulated did = simulate(run_, &plan_, Policy::planned, memory_, ending_, &with, [&](const Move& move) {
@@ -138,13 +153,18 @@ private:
         if (move.kind == Move::Kind::evict) note(run_, move, plan_, next.copied_out);
         if (move.kind == Move::Kind::launch) (move.launch < begin_ ? begun : ended) = move.executed;
         if (move.launch < begin_) return;
+        if (move.kind == Move::Kind::launch && begins.size() == move.launch - begin_ + 1) {
+          begins.back() += move.waited;
+          begins.push_back(begins.back() + run_.duration(move.launch));
+        }
         const std::uint64_t moved = run_.blocks()[move.block].bytes;
         if (move.kind == Move::Kind::fetch) bytes += memory_.link.counted_in(moved);
         if (move.kind == Move::Kind::write_back) bytes += memory_.link.counted_out(moved);
       });
       if (!did.failed.empty()) return false;
       const bool is_same = next.copied_out == with.copied_out;
-      tried_.push_back({std::move(with), std::max(begun, ended) - begun, bytes});
+      if (!with.begins.empty()) next.begins = begins;
+      tried_.push_back({std::move(with), std::max(begun, ended) - begun, bytes, std::move(begins)});
       if (is_same) break;
       with = std::move(next);
     }

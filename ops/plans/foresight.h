@@ -29,6 +29,13 @@ struct Foresight {
   bool firm = false;
   // So many bytes lie there at most before they are asked for, or one block.
   std::uint64_t early = UINT64_MAX;
+  // When launches begin that wait for room alone, one more than there are: where going out bounds a stretch of them, what comes
+  // in has time. Empty: nobody waits, and what is looked ahead for is a memory full of copies and no more.
+  std::vector<Picoseconds> begins = {};
+  Picoseconds begins_at(std::uint64_t position) const {
+    const std::size_t size = begins.size() - 1;
+    return position / size * begins.back() + begins[static_cast<std::size_t>(position % size)];
+  }
 };
 
 // `poll` is called every now and then, and may throw: a long plan takes a second.

@@ -3,6 +3,8 @@
 // which that lays far apart.
 #pragma once
 
+#include "ops/mixing.h"
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -60,7 +62,7 @@ private:
     Name name = kNone;
     T value{};
   };
-  std::size_t first_place_of(Name name) const { return static_cast<std::size_t>(name * 0x9E3779B97F4A7C15u >> shift_); }
+  std::size_t first_place_of(Name name) const { return static_cast<std::size_t>(name * kGolden >> shift_); }
   std::size_t after(std::size_t place) const { return (place + 1) & (places_.size() - 1); }
   // Where the name is, or would be.
   std::size_t place_of(Name name) const {

@@ -66,24 +66,38 @@ std::optional<std::uint64_t> belady_bytes(const AccessPlan& run, std::uint64_t c
 
 namespace {
 
-// At each place in the run, what a memory full of blocks that are used there or later saves at most of copies that take so long:
-// those that take longest for their bytes, which are the smallest.
+// At each place in the run, what of copies that take so long a memory saves at most in which blocks lie that are used there or
+// later: those that take longest for their bytes, which are the smallest, and a part of the last one. What the launch in front of
+// that place uses, or the one behind it, lies there at the same time, so for all others there is only the rest.
 template <class Takes> std::vector<Picoseconds> saved_at(const AccessPlan& run, const Memory& memory, Takes&& takes) {
   std::vector<std::uint32_t> by_size(run.blocks().size());
   std::iota(by_size.begin(), by_size.end(), 0U);
   std::ranges::stable_sort(by_size, {}, [&](std::uint32_t block) { return run.blocks()[block].bytes; });
   std::vector<Picoseconds> saved(run.size() + 1);
-  for (std::size_t at = 0; at <= run.size(); ++at) {
+  std::vector<std::size_t> used(run.blocks().size(), SIZE_MAX); // by the launch that was looked at last
+  const auto beside = [&](std::size_t at, std::size_t launch) {
     std::uint64_t left = memory.capacity;
+    for (const PlannedUse& use : run.uses(launch)) {
+      left -= std::min(left, run.blocks()[use.block].bytes);
+      used[use.block] = launch;
+    }
+    double sum = 0;
     for (const std::uint32_t block : by_size) {
       const auto positions = run.positions(block);
       const std::uint64_t bytes = run.blocks()[block].bytes;
       const bool may_be_there = !positions.empty() && positions.back() >= at && (positions.front() < at || is_there(run, block));
       if (!may_be_there || bytes == 0) continue;
-      saved[at] += takes(bytes); // of the last one no more than a part has room
-      if (bytes >= left) break;
-      left -= bytes;
+      const bool is_used = used[block] == launch;
+      const std::uint64_t part = is_used ? bytes : std::min(left, bytes);
+      sum += static_cast<double>(takes(bytes)) * static_cast<double>(part) / static_cast<double>(bytes);
+      if (!is_used) left -= part;
     }
+    std::ranges::fill(used, SIZE_MAX);
+    return static_cast<Picoseconds>(sum) + 1;
+  };
+  for (std::size_t at = 0; at <= run.size(); ++at) {
+    saved[at] = at == 0 ? beside(at, at) : beside(at, at - 1);
+    if (at != 0 && at != run.size()) saved[at] = std::min(saved[at], beside(at, at));
   }
   return saved;
 }

@@ -10,9 +10,13 @@ std::optional<Prefetcher::Fetch> Prefetcher::next(std::uint64_t free, const Time
   if (!follower_.on_plan() || missing.empty()) return std::nullopt;
   const AccessPlan& plan = follower_.plan();
   const std::uint64_t following = follower_.following();
-  const Picoseconds begun = plan.begins(following);
-  // When launches begin that come later, if none of them has to wait.
-  const auto begins = [&](std::uint64_t position) { return now.execute + (plan.begins(position) - begun); };
+  const Foresight* const times = residents_.times();
+  const auto planned = [&](std::uint64_t position) {
+    return times != nullptr ? times->begins_at(position) : plan.begins(position);
+  };
+  const Picoseconds begun = planned(following);
+  // When launches begin that come later, if none of them has to wait for what comes in.
+  const auto begins = [&](std::uint64_t position) { return now.execute + (planned(position) - begun); };
   // The next time that this is asked.
   const Picoseconds later = begins(following + 1);
   if (now.copy_in >= later) return std::nullopt;
@@ -20,10 +24,18 @@ std::optional<Prefetcher::Fetch> Prefetcher::next(std::uint64_t free, const Time
   bool must = false;
   Picoseconds copied = later;
   std::uint64_t bytes = 0;
+  std::size_t looked = 0;
+  auto used = missing.begin(); // of those that have been looked at: the first that is still in the memory
   for (const auto& [position, block] : missing) {
     const std::uint64_t own = plan.blocks()[block].bytes;
-    if (position - following >= kWindowLaunches || (bytes != 0 && bytes + own > capacity_)) break;
+    if (position - following >= kWindowLaunches || ++looked > kWindowCopies) break;
     bytes += own;
+    bool rests = false; // for want of room, so that to begin now would not let it end sooner
+    for (; bytes > capacity_ && bytes != own && !rests; ++used) {
+      bytes -= plan.blocks()[used->second].bytes;
+      rests = times == nullptr || begins(used->first + 1) > copied;
+    }
+    if (rests) break;
     copied += link_.in(own);
     if (copied <= begins(position)) continue;
     must = true;

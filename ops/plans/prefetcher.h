@@ -41,7 +41,7 @@ private:
   const Residents& residents_;
   const Link& link_;
   std::uint64_t capacity_;
-  static constexpr std::size_t kWindowLaunches = 4096; // to look ahead at most
+  static constexpr std::size_t kWindowLaunches = 4096, kWindowCopies = 512; // to look ahead at most
 };
 
 } // namespace cairn::ops::plans

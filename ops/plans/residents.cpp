@@ -125,7 +125,7 @@ void Residents::cleaned(Resident& block, Picoseconds free_at) noexcept {
 
 void Residents::take_out(Resident& block) noexcept {
   erase(block);
-  asked_for(block);
+  not_ahead_any_more(block);
   block.here = false;
   block.free_at = 0;
   bytes_ -= block.bytes;

@@ -80,6 +80,8 @@ public:
   bool may_come_early(std::uint64_t bytes) const {
     return early_ == 0 || foresight_ == nullptr || (early_ <= foresight_->early && bytes <= foresight_->early - early_);
   }
+  // When launches will begin, if that is known; else null.
+  const Foresight* times() const { return foresight_ == nullptr || foresight_->begins.empty() ? nullptr : foresight_; }
   // Whether it was chosen to leave behind its last use.
   bool leaves(const Resident& resident) const { return !resident.ahead && foresight_ != nullptr && leaves_behind(resident.next); }
   bool leaves_behind(const NextUse& next) const {
@@ -135,11 +137,11 @@ private:
   void begin(const Follower* follower, const Foresight* foresight);
   void note(Resident& block, bool dirty, Picoseconds free_at) {
     block.dirty = dirty;
-    asked_for(block);
+    not_ahead_any_more(block);
     block.used = now_;
     block.free_at = std::max(block.free_at, free_at); // a write-back may take longer than the use
   }
-  void asked_for(Resident& block) {
+  void not_ahead_any_more(Resident& block) {
     if (!block.ahead) return;
     block.ahead = false;
     early_ -= block.bytes;

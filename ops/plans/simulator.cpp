@@ -53,7 +53,7 @@ private:
   Name name(std::uint32_t block) const { return run_.blocks()[block].name; }
   std::uint64_t bytes(std::uint32_t block) const { return run_.blocks()[block].bytes; }
   void note(Move::Kind kind, std::uint32_t block) const {
-    if (each_) each_({kind, block, at_, now_.execute});
+    if (each_) each_({kind, block, at_, now_.execute, waited_});
   }
 
   void change() {
@@ -112,6 +112,7 @@ private:
   }
 
   void launch() {
+    room_ready_ = 0;
     const auto uses = run_.uses(at_);
     accesses_.clear();
     for (const PlannedUse& use : uses) accesses_.push_back({name(use.block), bytes(use.block), use.use});
@@ -129,9 +130,11 @@ private:
       }
       const bool elements = needs_elements(use.use) && below_[use.block].current;
       bring(use.block, elements, policy_ == Policy::waiting ? now_.execute : 0);
+      if (!elements) room_ready_ = std::max(room_ready_, below_[use.block].arrived);
       ++here_[use.block].pins;
     }
     Picoseconds ready = 0;
+    waited_ = room_ready_ > now_.execute ? room_ready_ - now_.execute : 0;
     for (const PlannedUse& use : uses) {
       ready = std::max(ready, below_[use.block].arrived);
       if (writes(use.use)) ready = std::max(ready, below_[use.block].ready);
@@ -164,6 +167,7 @@ private:
   const AccessPlan& run_;
   Policy policy_;
   const Memory& memory_;
+  Picoseconds room_ready_ = 0, waited_ = 0; // of the launch that comes
   const std::function<void(const Move&)>& each_;
   Follower follower_;
   Residents residents_;

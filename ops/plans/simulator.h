@@ -33,6 +33,7 @@ struct Move {
   std::uint32_t block = 0; // of the run
   std::size_t launch = 0;
   Picoseconds executed = 0; // when all launches that were queued before have ended; of a launch, itself as well
+  Picoseconds waited = 0;   // of a launch: for room, whatever it waited for besides
 };
 
 // Leaves are below at the start, and the memory is empty. Null for the plan: the run itself, which foretells itself; plans are

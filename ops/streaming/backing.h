@@ -8,6 +8,7 @@
 #include "ops/plans/policy.h"
 #include "ops/tracer.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,8 +21,19 @@ public:
   virtual ~Evictor() = default;
   // Frees memory of the device until that many bytes are there. False: there is nothing more that could go.
   virtual bool make_room(std::int64_t bytes) = 0;
+  // A tensor of the device itself has got memory there, which leaves when the tensor does and not before.
+  virtual void note_own() = 0;
   // There was none. DeviceMemoryExceeded with those words, what each memory holds, and what would have been enough.
   [[noreturn]] virtual void refuse(const std::string& what, std::int64_t bytes) = 0;
+};
+
+// The most of something so far, and since somebody began to look.
+struct Peak {
+  std::int64_t ever = 0, recent = 0;
+  void note(std::int64_t now) {
+    ever = std::max(ever, now);
+    recent = std::max(recent, now);
+  }
 };
 
 // The host's memory for what streams, as far as copy engines are to reach it.
@@ -40,9 +52,10 @@ struct ModelledTime {
   double stalled = 0;                         // that kernels waited for copies
 };
 
-// Which block a copy is of, and why it is made: for a trace.
+// What made the elements that are copied, and why they are: for a trace.
 struct CopyLabel {
-  plans::Name block = 0;
+  const Operator* made_by = nullptr; // null: the host
+  Device::Maker maker;
   std::string_view reason;
 };
 
@@ -102,9 +115,10 @@ public:
   virtual std::int64_t device_in_use() const = 0;
   virtual std::int64_t host_budget() const = 0;
   virtual std::int64_t host_in_use() const = 0;
-  // The most that was in use at once.
-  virtual std::int64_t device_peak() const = 0;
-  virtual std::int64_t host_peak() const = 0;
+  // The most that was in use at once. `begin_peaks`: recent is what is from here on.
+  virtual const Peak& device_peak() const = 0;
+  virtual const Peak& host_peak() const = 0;
+  virtual void begin_peaks() = 0;
   virtual Pinned pinned() const = 0;
 
   // Null: nobody listens. It outlives the device, or is taken away before.

@@ -4,6 +4,7 @@
 
 #include "ops/device.h"
 #include "ops/plans/residents.h"
+#include "ops/streaming/backing.h"
 
 #include <cstdint>
 #include <list>
@@ -36,8 +37,12 @@ struct StreamedBlock : Block, plans::Resident {
   std::uint64_t launch = 0;  // and the number of that
   std::uint64_t number = 0;  // in the order in which blocks were taken: its name, but for leaves of the call that is going on
   bool numbered = false;     // somebody knows it by its number
-  Order::iterator at_host;   // its place among those that have a copy on the host, in the order in which they came there
+  // For a trace: what made the elements, null for the host, and where in the program.
+  const Operator* made_by = nullptr;
+  Device::Maker maker;
+  Order::iterator at_host; // its place among those that have a copy on the host, in the order in which they came there
 
+  CopyLabel copied(std::string_view reason) const { return {made_by, maker, reason}; }
   bool written() const { return device_is_current || host_is_current || on_disk != nullptr; }
   bool has_copy_below() const { return host_is_current || on_disk != nullptr; }
 };

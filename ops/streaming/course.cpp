@@ -75,33 +75,33 @@ void Course::follow(Known& known, plans::Ending ending, const plans::Memory& mem
   follower_ = std::make_unique<plans::Follower>(*plan_, ending);
 }
 
-void Course::enter(Call* call, const plans::Memory& memory) {
+void Course::enter(Call* call, bool follows, const plans::Memory& memory) {
   if (begun_) finish(0);
   begun_ = false;
   follower_.reset();
   entered_ = call;
-  if (call == nullptr || call->plan == nullptr || call->plan->size() == 0) return;
-  const bool again = asked_for_.plan != nullptr && asked_for_.plan->digest() == call->plan->digest();
-  if (!again) ask_for(call->plan);
+  if (!follows || call == nullptr || call->plan == nullptr || call->plan->size() == 0) return;
+  const bool again = by_program_.plan != nullptr && by_program_.plan->digest() == call->plan->digest();
+  if (!again) take_up(call->plan);
   // Programs may make plans as they like, one after the other.
-  if ((again ? asked_for_.again : asked_for_.once) == nullptr) Meter::spend_current(work_to_foresee(*call->plan));
-  follow(asked_for_, again ? plans::Ending::again : plans::Ending::once, memory);
+  if ((again ? by_program_.again : by_program_.once) == nullptr) Meter::spend_current(work_to_foresee(*call->plan));
+  follow(by_program_, again ? plans::Ending::again : plans::Ending::once, memory);
 }
 
-void Course::ask_for(const std::shared_ptr<const plans::AccessPlan>& plan) {
-  if (asked_for_.plan != nullptr) {
+void Course::take_up(const std::shared_ptr<const plans::AccessPlan>& plan) {
+  if (by_program_.plan != nullptr) {
     if (before_.size() == kRemembered) before_.erase(before_.begin());
-    before_.emplace_back(asked_for_.plan->digest(), Known{nullptr, 0, asked_for_.again, asked_for_.once});
+    before_.emplace_back(by_program_.plan->digest(), Known{nullptr, 0, by_program_.again, by_program_.once});
   }
-  asked_for_ = {plan, 0, nullptr, nullptr};
+  by_program_ = {plan, 0, nullptr, nullptr};
   const auto known = std::ranges::find(before_, plan->digest(), &std::pair<std::uint64_t, Known>::first);
   if (known == before_.end()) return;
   // Somebody may have made another plan of the same digest.
   const auto fits = [&](const auto& foresight) {
     return foresight != nullptr && (foresight->copied_out.empty() || foresight->copied_out.size() == plan->parts().uses.size());
   };
-  if (fits(known->second.again)) asked_for_.again = known->second.again;
-  if (fits(known->second.once)) asked_for_.once = known->second.once;
+  if (fits(known->second.again)) by_program_.again = known->second.again;
+  if (fits(known->second.once)) by_program_.once = known->second.once;
   before_.erase(known);
 }
 
@@ -122,7 +122,7 @@ plans::Follower::Step Course::follow(std::span<const plans::Access> accesses) {
 }
 
 bool Course::launch(plans::Picoseconds duration, std::span<plans::Access> accesses) {
-  if (plans::CallRecorder* const recorder = asked_for()) {
+  if (plans::CallRecorder* const recorder = recorder_of_program()) {
     recorder->launch(duration, accesses);
     return false;
   }
@@ -143,13 +143,13 @@ bool Course::launch(plans::Picoseconds duration, std::span<plans::Access> access
 }
 
 void Course::made(plans::Name name, std::int64_t bytes) {
-  if (plans::CallRecorder* const recorder = asked_for()) recorder->made(name, static_cast<std::uint64_t>(bytes));
+  if (plans::CallRecorder* const recorder = recorder_of_program()) recorder->made(name, static_cast<std::uint64_t>(bytes));
   if (recorder_) recorder_->made(name, static_cast<std::uint64_t>(bytes));
 }
 
 void Course::dropped(plans::Name name) noexcept {
   if (follower_ != nullptr) follower_->dropped(name);
-  if (plans::CallRecorder* const recorder = asked_for()) recorder->dropped(name);
+  if (plans::CallRecorder* const recorder = recorder_of_program()) recorder->dropped(name);
   if (!recorder_) return;
   try {
     recorder_->dropped(name);

@@ -23,11 +23,19 @@ public:
   // The call before ends here, and its plan, if it was recorded, is kept. A plan that was not kept to is forgotten. `memory`: in
   // which plans are followed.
   void begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_leaves, const plans::Memory& memory);
-  // A call that the program asked for, which outlives its stay here; null: what follows belongs to no call.
-  void enter(Call* call, const plans::Memory& memory);
+  // A call that the program asked for, which outlives its stay here; null: what follows belongs to no call. `follows`: its plan
+  // is followed, if it has one.
+  void enter(Call* call, bool follows, const plans::Memory& memory);
   // Whether anybody wants to know of launches, and how long they take.
   bool is_noted() const { return is_recorded() || follower_ != nullptr; }
-  bool is_recorded() const { return recorder_.has_value() || asked_for() != nullptr; }
+  bool is_recorded() const { return recorder_.has_value() || recorder_of_program() != nullptr || is_recorded_around(); }
+  // Whether calls record what is done here in which this one is made.
+  bool is_recorded_around() const { return entered_ != nullptr && !entered_->around.empty(); }
+  std::size_t leaves_around() const { return entered_ != nullptr ? entered_->leaves_around() : 0; }
+  // Each of them, with what names blocks by their numbers there.
+  template <class F> void for_each_around(F&& f) const {
+    if (entered_ != nullptr) entered_->for_each_around(f);
+  }
   // The next launch. True: what is known of next uses has changed.
   bool launch(plans::Picoseconds duration, std::span<plans::Access> accesses);
   void made(plans::Name name, std::int64_t bytes);
@@ -62,9 +70,11 @@ private:
   void keep(Known known);
   void forget(std::map<std::uint64_t, Known>::iterator known);
   void follow(Known& known, plans::Ending ending, const plans::Memory& memory);
-  void ask_for(const std::shared_ptr<const plans::AccessPlan>& plan);
-  // Where what happens in a call that the program asked for is noted, or null.
-  plans::CallRecorder* asked_for() const { return entered_ != nullptr && entered_->recorder ? &*entered_->recorder : nullptr; }
+  void take_up(const std::shared_ptr<const plans::AccessPlan>& plan);
+  // Where what happens in a call that the program asked to be recorded is noted, or null.
+  plans::CallRecorder* recorder_of_program() const {
+    return entered_ != nullptr && entered_->recorder ? &*entered_->recorder : nullptr;
+  }
   plans::Follower::Step follow(std::span<const plans::Access> accesses);
 
   Counts& counts_;
@@ -73,9 +83,9 @@ private:
   std::uint64_t calls_ = 0;
   Call* entered_ = nullptr;
   std::vector<plans::Access> split_; // a launch as the plan of such a call has it
-  // The plan that was entered last, and what those before it come to: calls within each other are entered in turn.
+  // The plan of the program that was entered last, and what those before it come to: calls within each other are entered in turn.
   static constexpr std::size_t kRemembered = 8;
-  Known asked_for_;
+  Known by_program_;
   std::vector<std::pair<std::uint64_t, Known>> before_; // without their plans, by digest, the latest at the end
   std::uint64_t code_ = 0;
   bool begun_ = false;

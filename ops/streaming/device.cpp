@@ -29,6 +29,11 @@ public:
     residency_.begin_launch(operands, launch.cost);
     if (residency_.has_one_stream()) stream = StreamKind::execute;
     queue(stream, launch, operands);
+    for (const Operand& operand : operands)
+      if (plans::writes(operand.use)) {
+        operand.block->made_by = &launch.op;
+        operand.block->maker = maker;
+      }
     residency_.end_launch(stream, operands, launch.writes);
   }
 
@@ -58,6 +63,8 @@ public:
     if (Block* const there = streamed(block).on_device) wrapped_.wait(*there);
   }
   void wait_for_all() override { wrapped_.wait_for_all(); }
+  Memories memories() const override { return residency_.memories(); }
+  void begin_peaks() override { residency_.begin_peaks(); }
   std::int64_t make_way(std::int64_t bytes) override { return residency_.make_way(bytes); }
 
 private:
@@ -106,7 +113,11 @@ private:
   template <class T> static void grow(std::vector<T>& buffer, std::size_t size) {
     if (buffer.size() < size) buffer.resize(size);
   }
-  Block* take_block(std::int64_t bytes) override { return residency_.take(bytes); }
+  Block* take_block(std::int64_t bytes) override {
+    StreamedBlock* const block = residency_.take(bytes);
+    block->maker = maker;
+    return block;
+  }
   Block* take_over_block(Block* block) override { return residency_.take_over(block); }
   void give_back_block(Block* block) override { residency_.give_back(&streamed(*block)); }
   bool is_charged(const Block& block) const override { return streamed(block).charged; }

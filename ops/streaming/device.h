@@ -5,6 +5,7 @@
 
 #include "ops/device.h"
 #include "ops/plans/plan_bytes.h"
+#include "ops/streaming/backing.h"
 #include "ops/streaming/call.h"
 
 #include <cstdint>
@@ -13,37 +14,52 @@
 
 namespace cairn::ops::streaming {
 
-// What has been moved, and why: the rungs of the ladder that a device climbs when it is full. X(name, meaning): of launches'
-// operands, of copies, and of bytes.
+// What has been moved, and why: the rungs of the ladder that a device climbs when it is full. docs/streaming.md says of each what
+// it counts.
 #define CAIRN_STREAMING_COUNTS(X)                                                                                                \
-  X(hits, "operands that were on the device")                                                                                    \
-  X(misses, "operands that had to be brought there")                                                                             \
-  X(faults, "pages of unified memory that a kernel stopped at")                                                                  \
-  X(evictions, "copies that left the device and had one below")                                                                  \
-  X(write_backs, "copies that had none and were written back first")                                                             \
-  X(prefetches, "copies that came before they were asked for")                                                                   \
-  X(followed, "launches that a plan foretold")                                                                                   \
-  X(strayed, "launches that were others than their plan foretold")                                                               \
-  X(divergences, "times that a run left its plan")                                                                               \
-  X(bytes_in, "bytes copied to the device")                                                                                      \
-  X(bytes_out, "bytes copied from it")                                                                                           \
-  X(to_disk, "copies that left the host's memory for the disk")                                                                  \
-  X(from_disk, "copies that came back from there")                                                                               \
-  X(bytes_to_disk, "their bytes")                                                                                                \
-  X(bytes_from_disk, "their bytes")                                                                                              \
-  X(read_ahead, "those of them that came before they were asked for")                                                            \
-  X(host_copies_dropped, "copies on the host that gave way because the device has them")                                         \
-  X(relieved, "times that a gradient went on with less to keep, or began again")
+  X(hits)                                                                                                                        \
+  X(misses)                                                                                                                      \
+  X(faults)                                                                                                                      \
+  X(evictions)                                                                                                                   \
+  X(write_backs)                                                                                                                 \
+  X(prefetches)                                                                                                                  \
+  X(followed)                                                                                                                    \
+  X(strayed)                                                                                                                     \
+  X(divergences)                                                                                                                 \
+  X(bytes_in)                                                                                                                    \
+  X(bytes_out)                                                                                                                   \
+  X(to_disk)                                                                                                                     \
+  X(from_disk)                                                                                                                   \
+  X(bytes_to_disk)                                                                                                               \
+  X(bytes_from_disk)                                                                                                             \
+  X(read_ahead)                                                                                                                  \
+  X(host_copies_dropped)                                                                                                         \
+  X(relieved)
 struct Counts {
-#define X(name, meaning) std::int64_t name = 0;
+#define X(name) std::int64_t name = 0;
   CAIRN_STREAMING_COUNTS(X)
 #undef X
+};
+
+// What each of the memories holds and has held of tensors, in bytes.
+struct Memories {
+  struct One {
+    std::int64_t in_use = 0, budget = 0; // 0: none of its own
+    Peak peak;
+  };
+  One device, host, disk;
+  bool has_disk = false;
+  // What had to be on the device at the same time, at the most. Everything else could have been elsewhere: with so much of its
+  // memory all work so far would have been done.
+  Peak at_once;
 };
 
 class StreamingDevice : public Device {
 public:
   using Device::Device;
   virtual const Counts& counts() const = 0;
+  virtual Memories memories() const = 0;
+  virtual void begin_peaks() = 0; // recent ones are those from here on
   // Whoever held what is in these memories, or in that of the wrapped device, holds less now, because they had no room.
   virtual void note_relief() = 0;
   // A call begins that may be made again, with these storages as its leaves; it lasts until the next one. `code` says which: from

@@ -29,9 +29,10 @@ Residency::Residency(Ledger& ledger, Device& wrapped)
     (move.in ? counts_.bytes_in : counts_.bytes_out) += static_cast<std::int64_t>(move.bytes);
     backing_.note_copy(move.in ? StreamKind::copy_in : StreamKind::copy_out, move.begin, move.end,
                        static_cast<std::int64_t>(move.bytes),
-                       {move.name, !move.in     ? "pages make room for it"
-                                   : prefetched ? "prefetch"
-                                                : "faults"});
+                       numbered_.at(move.name & ~plans::kBorn)
+                           ->copied(!move.in     ? "pages make room for it"
+                                    : prefetched ? "prefetch"
+                                                 : "faults"));
   };
   unified_ = std::make_unique<plans::UnifiedMemory>(
       plans::Memory{static_cast<std::uint64_t>(budget == 0 ? INT64_MAX : budget), backing_.link()}, prefetched, note);
@@ -49,7 +50,13 @@ StreamedBlock* Residency::take(std::int64_t bytes) {
   block->hosted.block = block.get();
   block->hosted.bytes = block->Resident::bytes;
   course_.made(block->name, bytes);
-  if (unified_ != nullptr) unified_->made(paged_name(*block), block->Resident::bytes, false);
+  course_.for_each_around([&](plans::CallRecorder& recorder, const Call::Around& around) {
+    recorder.made(around.name_of(block->number), block->Resident::bytes);
+  });
+  if (unified_ != nullptr) {
+    number_of(*block); // it is known by that
+    unified_->made(paged_name(*block), block->Resident::bytes, false);
+  }
   block->data = reinterpret_cast<void*>(next_name_);
   next_name_ += static_cast<std::uintptr_t>((bytes + 2 * kAlignment - 1) / kAlignment * kAlignment);
   return block.release();
@@ -71,6 +78,8 @@ void Residency::give_back(StreamedBlock* block) noexcept {
   residents_.dropped(*block);
   tiers_.dropped(*block);
   course_.dropped(block->name);
+  course_.for_each_around(
+      [&](plans::CallRecorder& recorder, const Call::Around& around) { recorder.dropped(around.name_of(block->number)); });
   if (unified_ != nullptr) unified_->dropped(paged_name(*block));
   if (block->numbered) numbered_.erase(block->number);
   if (!plans::is_born(block->name))
@@ -112,11 +121,18 @@ Residency::Pins::Pins(Residency& residency, std::span<const Operand> operands) :
       block->pins = 1;
     }
     residency.brought_ = {};
+    residency.note_at_once(operands);
   } catch (...) {
     residency.brought_ = {};
     for (const Operand& operand : operands) operand.block->pins = 0;
     throw;
   }
+}
+
+void Residency::note_at_once(std::span<const Operand> operands) {
+  std::int64_t bytes = own_bytes();
+  for (const Operand& operand : operands) bytes += operand.block->bytes;
+  at_once_.note(bytes);
 }
 
 void Residency::bring_to_device(StreamedBlock& block, std::string_view reason) {
@@ -137,7 +153,7 @@ void Residency::queue_copy(StreamKind stream, StreamedBlock& block, std::string_
   const bool in = stream == StreamKind::copy_in;
   const bool waits = in && backing_.streaming().policy == plans::Policy::waiting;
   backing_.queue_copy(stream, in ? *block.on_device : *block.on_host, in ? *block.on_host : *block.on_device,
-                      std::max(block.host_ready, waits ? backing_.timeline().execute : 0), {block.name, reason});
+                      std::max(block.host_ready, waits ? backing_.timeline().execute : 0), block.copied(reason));
   if (unified_ == nullptr) (in ? counts_.bytes_in : counts_.bytes_out) += block.bytes;
 }
 
@@ -155,6 +171,10 @@ void Residency::begin_launch(std::span<const Operand> operands, const Cost& cost
     move_pages(accesses, duration);
   }
   if (!course_.is_noted()) return;
+  course_.for_each_around([&](plans::CallRecorder& recorder, const Call::Around& around) {
+    name_by([&](const StreamedBlock& block) { return around.name_of(block.number); });
+    recorder.launch(duration, accesses);
+  });
   name_by([](const StreamedBlock& block) { return block.name; });
   const std::int64_t divergences = counts_.divergences;
   if (course_.launch(duration, accesses)) {
@@ -168,10 +188,11 @@ void Residency::begin_launch(std::span<const Operand> operands, const Cost& cost
 void Residency::move_pages(std::span<plans::Access> accesses, plans::Picoseconds duration) {
   for (plans::Access& access : accesses) access.use = plans::planned(access.use);
   const auto begins = unified_->launch(duration, accesses, backing_.next_launch());
+  std::uint64_t pages = 0;
+  for (const plans::Access& access : accesses)
+    pages += (access.bytes + plans::UnifiedMemory::kPage - 1) / plans::UnifiedMemory::kPage;
+  at_once_.note(static_cast<std::int64_t>(pages * plans::UnifiedMemory::kPage));
   if (!begins) {
-    std::uint64_t pages = 0;
-    for (const plans::Access& access : accesses)
-      pages += (access.bytes + plans::UnifiedMemory::kPage - 1) / plans::UnifiedMemory::kPage;
     throw DeviceMemoryExceeded(with_ledger(
         fmt::format("streaming: what one operation uses, in pages of {} bytes, has no room in the {} bytes of {}",
                     plans::UnifiedMemory::kPage, backing_.device_budget(), wrapped_.name()),
@@ -292,8 +313,7 @@ void Residency::enter(Call* call) {
       leaves.push_back(found != numbered_.end() ? found->second : nullptr);
     }
   name_leaves(leaves);
-  const bool follows = call == nullptr || call->recorder || backing_.streaming().policy == plans::Policy::planned;
-  course_.enter(follows ? call : nullptr, memory());
+  course_.enter(call, backing_.streaming().policy == plans::Policy::planned, memory());
   if (call != nullptr)
     trace_moment(course_.follower() != nullptr ? "a call begins along its plan"
                  : call->recorder              ? "a call begins and is recorded"
@@ -305,6 +325,21 @@ std::uint64_t Residency::number_of(StreamedBlock& block) {
   numbered_.emplace(block.number, &block);
   block.numbered = true;
   return block.number;
+}
+
+Memories Residency::memories() const {
+  const std::string& disk = backing_.streaming().disk;
+  return {{backing_.device_in_use(), backing_.device_budget(), backing_.device_peak()},
+          {backing_.host_in_use(), backing_.host_budget(), backing_.host_peak()},
+          {tiers_.bytes_on_disk(), backing_.streaming().disk_bytes, tiers_.disk_peak()},
+          !disk.empty(),
+          at_once_};
+}
+
+void Residency::begin_peaks() {
+  backing_.begin_peaks();
+  tiers_.begin_peak();
+  at_once_.recent = own_bytes();
 }
 
 plans::Memory Residency::memory() const { return {static_cast<std::uint64_t>(backing_.device_budget()), backing_.link()}; }

@@ -71,16 +71,21 @@ public:
     const plans::Policy policy = backing_.streaming().policy;
     return plans::is_unified(policy) || policy == plans::Policy::waiting;
   }
+  Memories memories() const;
+  void begin_peaks();
   // An operand that is named once more than it is brought.
   void note_hit() { ++counts_.hits; }
   void note_relief() { ++counts_.relieved; }
   void begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves);
   void enter(Call* call); // null: what follows belongs to none. It is not gone before another one is entered
-  std::uint64_t work_to_enter() const { return kWorkOfResident * residents_.count(); }
+  std::uint64_t work_to_enter() const {
+    return kWorkOfResident * (residents_.count() + leaves_.size() + course_.leaves_around());
+  }
   // By what a call knows a block.
   std::uint64_t number_of(StreamedBlock& block);
 
   bool make_room(std::int64_t bytes) override;
+  void note_own() override { at_once_.note(own_bytes()); }
   [[noreturn]] void refuse(const std::string& what, std::int64_t bytes) override;
   // The machine's account is full: what has a copy on the host goes to the disk. The bytes that are no longer charged.
   std::int64_t make_way(std::int64_t bytes) { return tiers_.make_way(bytes); }
@@ -112,9 +117,12 @@ private:
   StreamedBlock* find(plans::Name name) override;
   void leave_device(StreamedBlock& block) noexcept override { drop_on_device(block); }
   void lost_copy_below(StreamedBlock& block) noexcept override { residents_.put(block, true, block.free_at); }
+  void note_at_once(std::span<const Operand> operands);
   void trace_moment(std::string_view what);
   [[noreturn]] void refuse_on_device(std::int64_t bytes);
   std::int64_t could_leave() const; // bytes on the device
+  // And those there that are none of ours, which cannot.
+  std::int64_t own_bytes() const { return backing_.device_in_use() - static_cast<std::int64_t>(residents_.bytes()); }
   Needs needs() const override;
   std::int64_t will_be_written_back() const;
 
@@ -122,6 +130,7 @@ private:
   Backing& backing_;
   Counts counts_;
   Tiers tiers_;
+  Peak at_once_;                       // bytes that had to be on the device together
   std::int64_t traced_on_disk_ = 0;    // the bytes there, as a trace was told last
   std::vector<StreamedBlock*> leaves_; // of the call that is going on; null where one is no more
   plans::NameMap<StreamedBlock*>

@@ -36,6 +36,8 @@ std::string with_ledger(const std::string& what, const Backing& backing, std::in
   if (!least.streams) cures.push_back("host=SIZE, so that tensors stream");
   for (std::size_t i = 0; i < cures.size(); ++i)
     text += (i == 0 ? "\n  of --device, what would have been enough for this operation: " : "; or ") + cures[i];
+  if (least.memory > backing.device_budget() && backing.device_budget() != 0)
+    text += "\n  what is enough for the whole run is `least_memory_bytes` in --stats of one without memory=";
   return text;
 }
 

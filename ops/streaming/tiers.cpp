@@ -282,8 +282,9 @@ bool Tiers::begin_write(StreamedBlock& block) {
   if (block.on_disk == nullptr) return false;
   block.disk = Disk::writes;
   bytes_on_disk_ += block.bytes;
+  disk_peak_.note(bytes_on_disk_);
   taken_on_disk_ += SpillFile::taken_by(block.bytes);
-  block.disk_ready = backing_.note_disk(*block.on_host, DiskAccess::reads, block.host_ready, {block.name, "to the disk"});
+  block.disk_ready = backing_.note_disk(*block.on_host, DiskAccess::reads, block.host_ready, block.copied("to the disk"));
   ++counts_.to_disk;
   counts_.bytes_to_disk += block.bytes;
   note(block);
@@ -306,7 +307,7 @@ bool Tiers::begin_read(StreamedBlock& block, std::optional<std::uint64_t> needed
     throw;
   }
   block.disk = Disk::reads;
-  block.host_ready = backing_.note_disk(*block.on_host, DiskAccess::writes, block.host_ready, {block.name, "from the disk"});
+  block.host_ready = backing_.note_disk(*block.on_host, DiskAccess::writes, block.host_ready, block.copied("from the disk"));
   ++counts_.from_disk;
   counts_.bytes_from_disk += block.bytes;
   return true;

@@ -104,6 +104,8 @@ public:
 
   // Those of blocks that have a copy there.
   std::int64_t bytes_on_disk() const { return bytes_on_disk_; }
+  const Peak& disk_peak() const { return disk_peak_; }
+  void begin_peak() { disk_peak_.recent = bytes_on_disk_; }
 
 private:
   struct Want {
@@ -143,6 +145,7 @@ private:
   plans::Residents order_; // in which they leave; it looks at the follower
   const plans::Follower* follower_ = nullptr;
   std::int64_t bytes_on_disk_ = 0, taken_on_disk_ = 0;
+  Peak disk_peak_;
   std::int64_t away_ = 0;             // blocks that are on the disk alone
   plans::Picoseconds room_ready_ = 0; // from when on all memory that was given back has been written to the disk
   std::int64_t came_ = 0;             // bytes, to the host, since it was last looked at what to write ahead

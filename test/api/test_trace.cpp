@@ -25,8 +25,9 @@ struct Traced {
                             std::to_string(static_cast<std::uint64_t>(event->flops)) + " " + text_of(event->place));
       break;
     case CAIRN_TRACE_COPY:
-      CHECK((event->shapes == nullptr && event->place == nullptr));
-      self->lines.push_back(text_of(event->track) + " " + event->name + " " + bytes + " " + event->reason);
+      CHECK(event->shapes == nullptr);
+      self->lines.push_back(text_of(event->track) + " " + event->name + " " + bytes + " " + event->reason + " " +
+                            text_of(event->place));
       break;
     case CAIRN_TRACE_MEMORY:
       CHECK((event->name == nullptr && event->begin == event->end));
@@ -54,7 +55,7 @@ TEST_CASE("the host is told of each kernel and copy, in the order in which they 
   CHECK(vm.output == "((8.0 11.0) (16.0 23.0))");
   std::string all;
   for (const std::string& line : traced.lines) all += line + "\n";
-  CHECK(all == "copy_in b0 32 demand\n"
+  CHECK(all == "copy_in elements 32 demand a procedure at guest.scm:1:11\n"
                "execute cast f64 (2 2) -> f32 (2 2) 48 4 a procedure at guest.scm:1:11\n"
                "device holds 48\n"
                "host holds 32\n"
@@ -63,7 +64,7 @@ TEST_CASE("the host is told of each kernel and copy, in the order in which they 
                "host holds 0\n"
                "execute + f32 (2 2), number -> f32 (2 2) 32 4 a procedure at guest.scm:3:22\n"
                "device holds 48\n"
-               "copy_out elements 16 read by the host\n");
+               "copy_out elements 16 read by the host \n");
 }
 
 TEST_CASE("a trace is refused where no time is modelled") {

@@ -54,7 +54,7 @@ public:
 
   Picoseconds end() const { return device_->backing()->timeline().execute; }
   const streaming::Counts& counts() const { return stream_->counts(); }
-  std::int64_t peak() const { return device_->backing()->device_peak(); }
+  std::int64_t peak() const { return device_->backing()->device_peak().ever; }
   struct Begun {
     Picoseconds at = 0;
     streaming::Counts counts;
@@ -205,12 +205,12 @@ TEST_CASE("steps along their plan take on a real device the time that the simula
           const Replay::Begun& before = real.calls().back();
           CHECK(real.counts().strayed == before.counts.strayed);
           // Some plans have several steady courses, and which one a run comes to hangs on its first step, which has no plan.
+          const bool is_same = real.counts().bytes_in - before.counts.bytes_in == static_cast<std::int64_t>(in) &&
+                               real.counts().bytes_out - before.counts.bytes_out == static_cast<std::int64_t>(out);
           all += 1;
-          same += real.counts().bytes_in - before.counts.bytes_in == static_cast<std::int64_t>(in) &&
-                          real.counts().bytes_out - before.counts.bytes_out == static_cast<std::int64_t>(out)
-                      ? 1
-                      : 0;
-          CHECK(static_cast<double>(real.end() - before.at) == doctest::Approx(static_cast<double>(ended - begun)).epsilon(0.02));
+          same += is_same ? 1 : 0;
+          // The same copies may begin a launch sooner or later.
+          CHECK(static_cast<double>(real.end() - before.at) == doctest::Approx(static_cast<double>(ended - begun)).epsilon(0.03));
         }
   CHECK(8 * same >= 7 * all);
 }

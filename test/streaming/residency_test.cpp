@@ -63,7 +63,7 @@ TEST_CASE("what does not fit on the device is worked on all the same, and comes 
   CHECK(read(*pair.stream, sum) == mixed({counting(10, 20), first}, 5));
   CHECK(read(*pair.stream, parts[5]) == mixed({counting(10, 30), counting(10, 40)}, 7));
   pair.stream->wait_for_all();
-  CHECK(pair.device->backing()->device_peak() == 240);
+  CHECK(pair.device->backing()->device_peak().ever == 240);
 }
 
 TEST_CASE("results of what streams and what is on the device are where they are made") {
@@ -80,7 +80,8 @@ TEST_CASE("results of what streams and what is on the device are where they are 
         "at the same time\n"
         "  the device's memory (memory=): 200 of 200 bytes in use\n"
         "  the host's memory for what streams (host=): 80 bytes in use\n"
-        "  of --device, what would have been enough for this operation: memory=1KiB at least");
+        "  of --device, what would have been enough for this operation: memory=1KiB at least\n"
+        "  what is enough for the whole run is `least_memory_bytes` in --stats of one without memory=");
   CHECK(read(*pair.stream, weights) == counting(10, 7));
 }
 
@@ -184,9 +185,9 @@ TEST_CASE("random work on what streams gives what work in plain memory gives, wi
       }
       for (const Known& known : all) REQUIRE(read(*known.part.storage->device, known.part) == known.numbers);
       pair.stream->wait_for_all();
-      if (tier.device != 0) CHECK(pair.device->backing()->device_peak() <= 8 * tier.device);
+      if (tier.device != 0) CHECK(pair.device->backing()->device_peak().ever <= 8 * tier.device);
       if (tier.device != 0) CHECK(pair.counts().evictions + pair.counts().write_backs > 0);
-      if (tier.host != 0) CHECK(pair.device->backing()->host_peak() <= 8 * tier.host);
+      if (tier.host != 0) CHECK(pair.device->backing()->host_peak().ever <= 8 * tier.host);
       CHECK((pair.counts().to_disk > 0) == tier.disk);
       all.clear();
       CHECK(pair.account.bytes == 0);
@@ -237,10 +238,12 @@ TEST_CASE("a device's own tensor that has no room is told what cannot leave for 
   const Part streams = make(*pair.stream, 400), here = make(*pair.device, 500);
   write(*pair.stream, streams, counting(400));
   launch_here(pair, {streams}, streams, 1);
-  CHECK(error_of([&] { make(*pair.device, 600); }) == "emulated: 4800 bytes wanted, but 7200 of its 8000 bytes are in use\n"
-                                                      "  the device's memory (memory=): 7200 of 8000 bytes in use\n"
-                                                      "  of --device, what would have been enough for this operation: "
-                                                      "memory=9KiB at least; or host=SIZE, so that tensors stream");
+  CHECK(error_of([&] { make(*pair.device, 600); }) ==
+        "emulated: 4800 bytes wanted, but 7200 of its 8000 bytes are in use\n"
+        "  the device's memory (memory=): 7200 of 8000 bytes in use\n"
+        "  of --device, what would have been enough for this operation: "
+        "memory=9KiB at least; or host=SIZE, so that tensors stream\n"
+        "  what is enough for the whole run is `least_memory_bytes` in --stats of one without memory=");
 }
 
 TEST_CASE("a full host without a disk gives up what the device has as well, and nothing else") {

@@ -409,7 +409,7 @@ class Streaming(ToolTest):
 
     def test_the_end_of_the_ladder_says_what_each_memory_holds_and_what_would_have_been_enough(self):
         self.deep()
-        told = r"\n  of --device, what would have been enough for this operation: (.*)\n  tensors on (emulated|streaming): \d+ bytes; the largest holders:\n    \d+ bytes in \d+ tensors made by "
+        told = r"\n  of --device, what would have been enough for this operation: (.*)\n(?:  what is enough for the whole run is `least_memory_bytes` in --stats of one without memory=\n)?  tensors on (emulated|streaming): \d+ bytes; the largest holders:\n    \d+ bytes in \d+ tensors made by "
         device = r"\n  the device's memory \(memory=\): \d+ of %d bytes in use"
         host = r"\n  the host's memory for what streams \(host=\): \d+ of %d bytes in use"
         disk = r"\n  the disk \(disk-size=\): \d+ of %d bytes in use"
@@ -454,9 +454,90 @@ class Streaming(ToolTest):
                               ("disk-size=1GiB", "disk-size=SIZE is of the folder that disk=FOLDER names, and there is none"),
                               ("policy=lru", "expected policy=NAME, one of planned, demand, waiting, unified, unified-prefetched, got `policy=lru`"),
                               ("policy", "expected policy=NAME, one of planned, "), ("policy=", "expected policy=NAME, one of planned, "),
+                              ("memory=3MiB,host=1GiB,memory=2MiB", "memory= is given twice, as `memory=3MiB` and as `memory=2MiB`; leave one of them out"),
+                              ("policy=demand,policy=demand", "policy= is given twice, "), ("disk=.,disk=.", "disk= is given twice, "),
                               ("speed=1", "`speed=1` is none of its settings: memory=SIZE, bandwidth=SIZE, ")):
             with self.subTest(settings=settings):
                 self.assertIn(why, self.vmrun("--device=emulated," + settings, "net.scm", code=2).errors)
+
+    def test_one_run_tells_the_least_memory_of_the_device(self):
+        for settings in ("host=1GiB", "host=1GiB,policy=demand", "host=1GiB,policy=unified"):
+            _, device = self.streamed("net.scm", settings)
+            least = device["least_memory_bytes"]
+            self.assertLess(least, device["memory_peak_bytes"])
+            _, within = self.streamed("net.scm", f"memory={least},{settings}")
+            self.assertEqual(within["least_memory_bytes"], least)
+            self.assertIn("no room", self.vmrun(f"--device=emulated,memory={least - 1},{settings}", "net.scm", code=3).errors)
+        # What does not stream is there all the time.
+        self.write("own.scm", "(define a (to-device (randn '(100 100)) 'emulated)) (write (tensor->number (sum (* a (randn '(100 100))))))")
+        least = self.streamed("own.scm", "host=1GiB")[1]["least_memory_bytes"]
+        self.streamed("own.scm", f"memory={least},host=1GiB")
+        self.vmrun(f"--device=emulated,memory={least - 1},host=1GiB", "own.scm", code=3)
+
+    def test_explanations_and_plans_say_what_each_memory_holds(self):
+        self.write("checkpointed.scm", NET.replace("OPERATOR", "checkpoint-*j"))
+        os.makedirs(self.path("disk"), exist_ok=True)
+        for settings, names in (("memory=300KiB,host=1GiB", ["device", "host"]), ("memory=300KiB,host=600KiB,disk=disk", ["device", "host", "disk"])):
+            budgets = {"device": 300 << 10, "host": 1 << 30 if "1GiB" in settings else 600 << 10}
+            self.vmrun("--device=emulated," + settings, "--explain=e.json", "checkpointed.scm")
+            for gradient in json.loads(self.read("e.json"))["gradients"]:
+                memories = gradient["memories"]
+                self.assertEqual([memory["name"] for memory in memories], names)
+                for memory in memories:
+                    self.assertEqual(memory["budget"], budgets.get(memory["name"], memory["budget"]))
+                    self.assertLessEqual(memory["held"], memory["peak"]["measured"])
+                    self.assertLessEqual(memory["peak"]["measured"], memory["budget"])
+                    if memory["peak"]["predicted"] is not None:
+                        self.assertLessEqual(memory["peak"]["measured"], memory["peak"]["predicted"])
+                self.assertLessEqual(gradient["device_at_once"], budgets["device"])
+                # Nearly all of the device is used where not all fits.
+                self.assertGreater(memories[0]["peak"]["measured"], budgets["device"] * 3 // 4)
+            told = self.vmrun("--device=emulated," + settings, "--explain", "checkpointed.scm").errors
+            self.assertRegex(told, r"\n  device       [^\n]* at the peak measured, at most 300 KiB predicted; [^\n]* held now; the budget \(memory=\) is 300 KiB\n  host ")
+            self.assertRegex(told, r"\n    [\d.]+ KiB had to be there at once: memory=\d+KiB would have been enough, and less would not\n")
+            plan = self.vmrun("--device=emulated," + settings, "--plan", "checkpointed.scm").output
+            for name in names:
+                self.assertRegex(plan, rf"\n  {name} +[^\n]* at the peak measured, at most [^\n]* predicted; [^\n]* held now; the budget ")
+        self.assertEqual(json.loads(self.explained_without_a_device())["gradients"][0]["memories"], [])
+
+    def explained_without_a_device(self):
+        self.vmrun("--explain=e.json", "checkpointed.scm")
+        return self.read("e.json")
+
+    def test_a_recording_has_what_calls_within_it_do(self):
+        start = PLANS.replace("OPERATOR", "*j").split("(define plan")[0]
+        self.write("within.scm", start + '''(define plan (record w))
+(define (along w) (call-with-streaming-plan plan step w))
+(define (inner w) (record w) (step w))
+(define (twice w) (step w) (step w))
+(define plans (map (lambda (f) (get-streaming-plan f w)) (list step along inner twice)))
+(for-each (lambda (p) (write (car p)) (newline)) plans)
+(define (deep n w) (if (= n 0) (step w) (cadr (get-streaming-plan (lambda (w) (deep (- n 1) w)) w))))
+(call-with-error-handler (lambda (why where) (write why)) (lambda () (deep 15 w) (write "deep") (deep 20 w)))
+''')
+        for policy in ("planned", "demand"):
+            settings = f"memory=400KiB,host=1GiB,policy={policy}"
+            output, device = self.streamed("within.scm", settings)
+            plain, along, inner, twice, rest = output.splitlines()[-5:]
+            self.assertRegex(plain, r'^"\d+ launches of ')
+            self.assertEqual(along, plain)
+            self.assertEqual(inner, twice)
+            self.assertTrue(rest.startswith('"deep"') and "too many recordings and calls along plans lie within each other" in rest, rest)
+            # Nothing else comes of it where it is interrupted.
+            steps = json.loads(self.vmrun("--stats", "--device=emulated," + settings, "within.scm").errors.splitlines()[-1])["steps"]
+            for part in range(1, 12):
+                first = self.vmrun("--device=emulated," + settings, f"--steps={steps * part // 12}", "--save=z", "within.scm", code=75)
+                self.assertEqual(first.output + self.vmrun("--device=emulated," + settings, "--resume=z").output, output)
+
+    def test_a_rule_leaves_a_leaf_where_it_is(self):
+        program = ("(define here (to-device (ones '(3 3)) 'emulated))\n"
+                   "(define (go x) (checkpoint-*j-update! sumall x 1 (lambda (p g s) (cons (RULE) s)) '()))\n"
+                   "(write (tensor-residence (cadr (go (to-device (randn '(3 3)) 'streaming)))))")
+        self.write("stays.scm", program.replace("RULE", "- p (* 0.5 g)"))
+        self.assertEqual(self.streamed("stays.scm", "memory=1MiB,host=1GiB")[0], "streaming")
+        self.write("leaves.scm", program.replace("RULE", "+ p here"))
+        errors = self.vmrun("--device=emulated,memory=1MiB,host=1GiB", "leaves.scm", code=1).errors
+        self.assertRegex(errors, r"leaves.scm:2:16: error: checkpoint-\*j-update!: expected #<tensor f32 \(3 3\).* on streaming, where the leaf is, from the rule, got one on emulated; \(to-device t 'streaming\) moves ")
 
     def test_what_has_no_room_anywhere_ends_with_what_each_memory_holds(self):
         done = self.vmrun("--device=emulated,memory=100KiB,host=1GiB", "net.scm", code=3)

@@ -111,7 +111,10 @@ class TraceFile(ToolTest):
         back = [e for e in tracks["copy out"] if e["args"]["reason"] in ("eviction", "write-back")]
         self.assertEqual(len(back), device["write_backs"])
         self.assertEqual(sum(e["args"]["bytes"] for e in back), device["bytes_out"])
-        self.assertTrue(all(e["name"][0] in "xb" for e in back))
+        # Copies are told by what made the elements: an operator and its place in the program.
+        operators = {e["name"] for e in tracks["execute"]}
+        self.assertLessEqual({e["name"] for e in back}, operators)
+        self.assertIn(("tanh", "net at net.scm:4:20"), {(e["name"], e["args"].get("place")) for e in back})
         moments = [e["name"] for e in self.of_kind(events, "i")]
         self.assertEqual(moments[0], "a call begins and is recorded")
         self.assertEqual(moments.count("a call begins along its plan"), 4)

@@ -71,15 +71,14 @@ std::size_t TraceFile::track(const char* name) {
 void TraceFile::add(const cairn_trace_event& event) {
   const auto on_track = [&] { return ",\"pid\":1,\"tid\":" + std::to_string(track(event.track)) + span(event); };
   const std::string bytes = "\"bytes\":" + std::to_string(event.bytes);
+  const std::string place = event.place == nullptr ? "" : ",\"place\":" + in_quotes(event.place);
   switch (event.kind) {
-  case CAIRN_TRACE_KERNEL: {
-    const std::string place = event.place == nullptr ? "" : ",\"place\":" + in_quotes(event.place);
+  case CAIRN_TRACE_KERNEL:
     return put("\"ph\":\"X\"" + on_track() + ",\"name\":" + in_quotes(event.name) + ",\"cat\":\"kernel\",\"args\":{\"shapes\":" +
                in_quotes(event.shapes) + ',' + bytes + ",\"flops\":" + number(event.flops) + place + '}');
-  }
   case CAIRN_TRACE_COPY:
     return put("\"ph\":\"X\"" + on_track() + ",\"name\":" + in_quotes(event.name) + ",\"cat\":\"copy\",\"args\":{" + bytes +
-               ",\"reason\":" + in_quotes(event.reason) + '}');
+               ",\"reason\":" + in_quotes(event.reason) + place + '}');
   case CAIRN_TRACE_MEMORY:
     return put("\"ph\":\"C\",\"pid\":1,\"ts\":" + microseconds(event.begin) +
                ",\"name\":" + in_quotes(std::string("memory of the ") + event.track) + ",\"args\":{" + bytes + '}');

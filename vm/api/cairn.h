@@ -338,14 +338,15 @@ typedef struct cairn_trace_event {
   cairn_trace_kind kind;
   const char* track;   /* of a kernel or copy: "execute", "copy_in", "copy_out", "update", "disk"; of a memory: "device", "host",
                           "disk"; NULL for a moment */
-  const char* name;    /* of the operator; of the block that is copied; what a moment is; NULL for a memory */
+  const char* name;    /* of the operator; of a copy, that of the operator that made the elements, or "elements" if the host did;
+                          what    a moment is; NULL for a memory */
   uint64_t begin, end; /* picoseconds of virtual time */
   uint64_t bytes;      /* that a kernel is modelled to move; copied; in use */
   double flops;        /* that a kernel is modelled to need, products of matrices and convolutions included; else 0 */
   const char* shapes;  /* of a kernel: "f32 (64 256), f32 (256 10) -> f32 (64 10)"; else NULL */
   const char* reason;  /* of a copy; else NULL */
-  const char* place; /* of a kernel: "PROCEDURE at FILE:LINE:COLUMN" of the instruction behind it; NULL where there is none, as in
-                        reverse sweeps */
+  const char* place;   /* of a kernel: "PROCEDURE at FILE:LINE:COLUMN" of the instruction behind it; of a copy: of that which made
+                          the   elements; NULL where there is none, as in reverse sweeps */
 } cairn_trace_event;
 typedef void (*cairn_trace_function)(void* user, const cairn_trace_event* event);
 

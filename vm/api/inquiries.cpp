@@ -144,8 +144,10 @@ std::string device_json(const cairn::machine::TensorWorld& world) {
   const cairn::ops::ModelledTime time = backing.modelled_time();
   const cairn::ops::streaming::Counts& counts = world.streaming()->counts();
   const cairn::ops::Pinned pinned = backing.pinned();
-  std::string text = fmt::format("{{\"memory_peak_bytes\":{},\"host_peak_bytes\":{},\"pinned_bytes\":{},\"staged_bytes\":{}",
-                                 backing.device_peak(), backing.host_peak(), pinned.bytes, pinned.staged_bytes);
+  const cairn::ops::streaming::Memories memories = world.streaming()->memories();
+  std::string text = fmt::format(
+      "{{\"memory_peak_bytes\":{},\"host_peak_bytes\":{},\"least_memory_bytes\":{},\"pinned_bytes\":{},\"staged_bytes\":{}",
+      backing.device_peak().ever, backing.host_peak().ever, memories.at_once.ever, pinned.bytes, pinned.staged_bytes);
   const auto seconds = [&](std::string_view key, double s) {
     text += fmt::format(",\"{}\":{}", key, cairn::text::format_flonum(s));
   };
@@ -156,7 +158,7 @@ std::string device_json(const cairn::machine::TensorWorld& world) {
   seconds("copy_out_s", time.copy_out);
   seconds("disk_s", time.disk);
   seconds("stalled_s", time.stalled);
-#define X(name, meaning) text += fmt::format(",\"" #name "\":{}", counts.name);
+#define X(name) text += fmt::format(",\"" #name "\":{}", counts.name);
   CAIRN_STREAMING_COUNTS(X)
 #undef X
   return text + "}";

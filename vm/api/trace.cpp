@@ -66,7 +66,9 @@ void Trace::kernel(ops::StreamKind stream, const Span& span, const ops::Launch& 
 
 void Trace::copy(const Copy& copy) noexcept {
   unless_out_of_memory([&] {
-    const std::string track(copy.track), name(copy.block), reason(copy.reason);
+    const std::string track(copy.track), name(copy.made_by != nullptr ? ops::shown_name(*copy.made_by) : "elements"),
+        reason(copy.reason);
+    const std::string& where = place(copy.maker);
     cairn_trace_event event{};
     event.kind = CAIRN_TRACE_COPY;
     event.track = track.c_str();
@@ -75,6 +77,7 @@ void Trace::copy(const Copy& copy) noexcept {
     event.end = copy.span.end;
     event.bytes = static_cast<std::uint64_t>(copy.bytes);
     event.reason = reason.c_str();
+    event.place = where.empty() ? nullptr : where.c_str();
     function_(user_, &event);
   });
 }

@@ -37,6 +37,7 @@ struct Row {
   std::string name, words; // no name: more on the row before
 };
 std::vector<Row> rows(const Gradient& gradient);
+std::vector<Row> rows(const Tiers& tiers);
 std::string grouped(std::uint64_t number);       // 1,234,567
 std::string abbreviated(double number);          // 1.23 M
 std::string bytes_text(std::int64_t bytes);      // 512 bytes, 12.3 KiB, 34.1 MiB

@@ -50,6 +50,21 @@ struct Holders {
   std::vector<Maker> makers; // of each device the largest
 };
 
+// A memory of a device that tensors stream to, or one below it; bytes.
+struct Tier {
+  std::string name;                      // "device", "host" or "disk"
+  std::int64_t budget = 0;               // 0: none of its own
+  std::int64_t held = 0;                 // when the gradient ended
+  std::int64_t peak = 0;                 // while it was computed,
+  std::optional<std::int64_t> predicted; // and what was foreseen of that, at most
+};
+
+// Of such a device.
+struct Tiers {
+  std::vector<Tier> all;
+  std::int64_t at_once = 0; // that had to be on the device together, of all tensors
+};
+
 // What was foreseen of a gradient, and what came of it.
 struct Outcome {
   double replay = 0;                         // steps executed for each step of the run
@@ -89,6 +104,7 @@ struct Gradient {
   std::vector<cairn::schedule::KnownInterval> profile; // what was planned with; empty: nothing was
   Outcome measured;
   Holders held;
+  Tiers tiers; // none: there is no device that tensors may stream to
   std::uint64_t time = 0;
   std::optional<std::uint64_t> first_run; // when it ended
   std::vector<Stretch> timeline;

@@ -88,6 +88,15 @@ std::string holders(const Holders& h) {
       .end();
 }
 
+std::string tier(const Tier& t) {
+  return Members()
+      .text("name", t.name)
+      .raw("budget", t.budget == 0 ? "null" : fmt::to_string(t.budget))
+      .number("held", t.held)
+      .raw("peak", both(t.predicted, std::optional(t.peak)))
+      .end();
+}
+
 std::string stretch(const Stretch& s) {
   Members m;
   m.text("doing", name_of(s.doing));
@@ -166,6 +175,8 @@ std::string json(const Gradient& g) {
   out.raw("other_budgets", list(g.others, other_budget));
   out.raw("profile", list(g.profile, interval));
   out.raw("at_peak", g.held.level == 0 ? "null" : holders(g.held));
+  out.raw("memories", list(g.tiers.all, tier));
+  out.raw("device_at_once", g.tiers.at_once == 0 ? "null" : fmt::to_string(g.tiers.at_once));
   out.number("time", g.time).raw("first_run", g.first_run ? fmt::format("{}", *g.first_run) : "null");
   out.raw("timeline", list(g.timeline, stretch)).raw("states", list(g.states, state));
   return out.number("states_left_out", g.states_left_out).end();

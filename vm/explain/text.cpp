@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace cairn::explain {
 
@@ -39,6 +40,10 @@ std::string time_text(const Gradient& g) {
   out += fmt::format(" of the {} that one tape of the whole run would take, as modelled", seconds_text(g.seconds_of_one_tape));
   if (g.whole && !p.seconds) out += fmt::format("; the plan alone takes {}", modelled);
   return out + others_text(g);
+}
+
+std::string_view setting_of(const Tier& tier) {
+  return tier.name == "device" ? "memory=" : tier.name == "host" ? "host=" : "disk-size=";
 }
 
 std::int64_t signed_bytes(std::uint64_t bytes) { return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX)); }
@@ -143,6 +148,22 @@ std::vector<Row> rows(const Gradient& g) {
     rows.push_back({"", fmt::format("{} in {} {} made by {}{}", bytes_text(m.bytes), grouped(m.tensors),
                                     m.tensors == 1 ? "tensor" : "tensors", text::shown_name(m.text),
                                     m.device == "cpu" ? "" : ", on " + m.device)});
+  std::ranges::move(explain::rows(g.tiers), std::back_inserter(rows));
+  return rows;
+}
+
+std::vector<Row> rows(const Tiers& tiers) {
+  std::vector<Row> rows;
+  for (const Tier& tier : tiers.all) {
+    std::string words = fmt::format("{} at the peak measured", bytes_text(tier.peak));
+    if (tier.predicted) words += fmt::format(", at most {} predicted", bytes_text(*tier.predicted));
+    words += fmt::format("; {} held now", bytes_text(tier.held));
+    if (tier.budget != 0) words += fmt::format("; the budget ({}) is {}", setting_of(tier), bytes_text(tier.budget));
+    rows.push_back({tier.name, words});
+  }
+  if (tiers.at_once != 0)
+    rows.push_back({"", fmt::format("{} had to be there at once: memory={} would have been enough, and less would not",
+                                    bytes_text(tiers.at_once), size_in_kib(static_cast<std::uint64_t>(tiers.at_once)))});
   return rows;
 }
 

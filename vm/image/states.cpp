@@ -298,7 +298,7 @@ CallRecorder::Parts read_recording(ImageReader& r) {
   parts.program = r.count() << 32;
   parts.program |= r.count();
   using Lost = CallRecorder::Parts::Lost;
-  parts.lost = static_cast<Lost>(r.count(static_cast<std::uint64_t>(Lost::no_memory)));
+  parts.lost = static_cast<Lost>(r.count(static_cast<std::uint64_t>(Lost::too_deep)));
   parts.blocks.resize(r.size(5));
   for (CallRecorder::Parts::Block& block : parts.blocks) {
     block.bytes = r.count(AccessPlan::kMostBytes);

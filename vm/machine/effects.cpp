@@ -1,6 +1,7 @@
 // See effects.h.
 #include "vm/machine/effects.h"
 
+#include "ops/mixing.h"
 #include "vm/machine/errors.h"
 #include "vm/text/number.h"
 
@@ -10,17 +11,6 @@
 #include <chrono>
 
 namespace cairn::machine {
-
-namespace {
-
-// splitmix64 finaliser (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014), applied to a counter.
-std::uint64_t mix(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
-
-} // namespace
 
 std::uint64_t Effects::random_bits() {
   std::uint64_t counter = counters.drawn + 1;
@@ -51,7 +41,7 @@ std::uint64_t Effects::random_bits() {
     log->draws.append(counter);
     log->drawn = log->draws.size();
   }
-  return mix(options_.seed * 0x9E3779B97F4A7C15u + mix(counter));
+  return ops::mixed(options_.seed * ops::kGolden + ops::mixed(counter));
 }
 
 void Effects::put_back_draw() {

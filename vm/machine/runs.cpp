@@ -1,6 +1,7 @@
 // The stack of runs: pushing, ending, cutting, thawing; and frames made private before they are written.
 #include "vm/machine/engine.h"
 #include "vm/machine/errors.h"
+#include "vm/machine/undo.h"
 #include "vm/value/owned.h"
 
 #include <fmt/format.h>
@@ -19,19 +20,69 @@ const std::shared_ptr<ops::streaming::Call>& RunState::call() const {
   return none;
 }
 
-const std::shared_ptr<ops::streaming::Call>& Engine::streamed_call() const {
-  static const std::shared_ptr<ops::streaming::Call> none;
-  const RunState* const state = streamed_run();
-  return state == nullptr ? none : state->call();
+namespace {
+
+using ops::streaming::Call;
+using Lost = ops::plans::CallRecorder::Parts::Lost;
+
+// The states of streamed runs, the innermost first, as long as the function wants more.
+template <class F> void for_each_streamed(const Engine& engine, F&& f) {
+  for (std::uint32_t place = engine.runs.empty() ? 0 : engine.runs.back().streamed; place != 0;
+       place = place == 1 ? 0 : engine.runs[place - 2].streamed)
+    if (!f(*engine.runs[place - 1].run_state())) return;
 }
 
+// Who records what is done in the call, beside the call itself. Whoever is too far out records nothing any more.
+std::vector<std::shared_ptr<Call>> recorded_around(const Engine& engine) {
+  std::vector<std::shared_ptr<Call>> around;
+  std::size_t within = 0;
+  for_each_streamed(engine, [&](const RunState& state) {
+    const std::shared_ptr<Call>& call = state.call();
+    ++within;
+    if (call == nullptr || call == engine.streamed_call() || !call->recorder) return true;
+    if (within <= Call::kMostWithin + 1)
+      around.push_back(call);
+    else
+      call->recorder->give_up(Lost::too_deep);
+    return true;
+  });
+  return around;
+}
+
+} // namespace
+
+// One that was given up within a gradient leaves its launches to the call around it.
+const std::shared_ptr<Call>& Engine::streamed_call() const {
+  static const std::shared_ptr<Call> none;
+  const std::shared_ptr<Call>* found = &none;
+  std::size_t within = 0;
+  for_each_streamed(*this, [&](const RunState& state) {
+    found = &state.call();
+    return *found == nullptr && ++within <= Call::kMostWithin;
+  });
+  return *found;
+}
+
+void account_recordings(Engine& engine) {
+  std::size_t within = 0;
+  for_each_streamed(engine, [&](RunState& state) {
+    state.account();
+    return ++within <= Call::kMostWithin;
+  });
+}
+
+// Where there is no memory for that, what is recorded from here on may say something else of the leaves.
 void Engine::enter_streamed_call() noexcept {
   if (tensor_world == nullptr || tensor_world->streaming() == nullptr) return;
-  const std::shared_ptr<ops::streaming::Call>& call = streamed_call();
+  const std::shared_ptr<Call>& call = streamed_call();
   try {
+    if (call != nullptr) call->lies_in(recorded_around(*this));
     tensor_world->streaming()->enter(call);
-  } catch (...) { // no memory: what is recorded from here on may say something else of the leaves
-    if (call != nullptr && call->recorder) call->recorder->give_up(ops::plans::CallRecorder::Parts::Lost::no_memory);
+  } catch (...) {
+    for_each_streamed(*this, [](const RunState& state) {
+      if (state.call() != nullptr && state.call()->recorder) state.call()->recorder->give_up(Lost::no_memory);
+      return true;
+    });
   }
 }
 

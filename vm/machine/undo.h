@@ -8,6 +8,9 @@
 
 namespace cairn::machine {
 
+// Charges what streamed runs have recorded. BudgetExceeded.
+void account_recordings(Engine& engine);
+
 class Undo {
 public:
   explicit Undo(Engine& engine) : Undo(engine, engine.runs.back().tape) {}
@@ -17,14 +20,14 @@ public:
         serial_(engine.heap().next_serial), tag_(engine.next_tag), work_(engine.meter().work()),
         capsules_(engine.statistics.capsules_taken) {
     if (tape_ != nullptr) length_ = tape_->length();
-    if (const auto& call = engine.streamed_call(); call != nullptr && call->recorder) recorded_ = call->recorder->mark();
+    if (const auto& call = engine.streamed_call(); call != nullptr) recorded_ = call->mark();
   }
   ~Undo() { engine_.effects.keep_draws(draws_); }
   Undo(const Undo&) = delete;
   Undo& operator=(const Undo&) = delete;
   void put_back() const {
     if (tape_ != nullptr) tape_->cut(length_);
-    if (const auto& call = engine_.streamed_call(); call != nullptr && call->recorder) call->recorder->take_back(recorded_);
+    if (const auto& call = engine_.streamed_call(); call != nullptr) call->take_back(recorded_);
     engine_.heap().next_serial = serial_;
     engine_.effects.put_back_draws(draws_);
     engine_.next_tag = tag_;
@@ -39,7 +42,7 @@ private:
   std::size_t draws_;
   std::uint64_t serial_, tag_, work_, capsules_;
   Tape::Length length_;
-  ops::plans::CallRecorder::Mark recorded_;
+  ops::streaming::Call::Mark recorded_;
 };
 
 // Calls f, which can be stopped. Polls once before, so that many steps in a row of a millisecond each can be stopped too.
@@ -47,7 +50,7 @@ template <class F> decltype(auto) stoppable(Engine& engine, Tape* tape, F&& f) {
   const Undo undo(engine, tape);
   try {
     engine.meter().poll();
-    if (RunState* const streamed = engine.streamed_run(); streamed != nullptr) streamed->account();
+    if (engine.streamed_run() != nullptr) account_recordings(engine);
     // Runs ask devices for memory by themselves, too, as for the sum of two cotangents.
     try {
       return f();

@@ -109,6 +109,10 @@ void look_at_other_budgets(const CheckpointState& s, explain::Gradient& g) {
   }
 }
 
+ops::streaming::StreamingDevice* streaming_of(const Engine& engine) {
+  return engine.tensor_world == nullptr ? nullptr : engine.tensor_world->streaming();
+}
+
 // The machine's, or less if that is what the schedule was told. 0: none.
 std::int64_t budget_of(Engine& engine, const CheckpointState& s) {
   const std::int64_t budget = engine.heap().budget();
@@ -117,6 +121,7 @@ std::int64_t budget_of(Engine& engine, const CheckpointState& s) {
 }
 
 void begin(Engine& engine, const CheckpointState& s, bool whole) {
+  if (auto* const device = streaming_of(engine)) device->begin_peaks();
   explain::Recorder& recorder = *engine.recorder;
   engine.heap().begin_highest();
   if (ops::SpillFile* const file = engine.spill_file()) file->begin_peak();
@@ -151,6 +156,29 @@ std::string place_of_call(const Engine& engine) {
   const machine::Error at = machine::located(engine, "");
   if (!at.located) return "an unknown place";
   return machine::location_text(*at.source, at.span);
+}
+
+// Whatever finds room on the device stays there; what does not is on the host, where what left the device keeps its copy; and
+// what has no room there either is on the disk.
+explain::Tiers tiers_of(const Engine& engine, std::optional<std::int64_t> together) {
+  explain::Tiers tiers;
+  const auto* const device = streaming_of(engine);
+  if (device == nullptr) return tiers;
+  const ops::streaming::Memories memories = device->memories();
+  std::optional<std::int64_t> come = together; // to that memory
+  const auto add = [&](const char* name, const ops::streaming::Memories::One& memory, bool overflows) {
+    explain::Tier& tier = tiers.all.emplace_back(explain::Tier{name, memory.budget, memory.in_use, memory.peak.recent, {}});
+    if (!together) return;
+    const bool fits = memory.budget == 0 || *come <= memory.budget;
+    tier.predicted = std::max(fits ? *come : memory.budget, memory.in_use);
+    if (fits && overflows) come = 0;
+  };
+  add("device", memories.device, true);
+  const bool streams = memories.host.peak.ever != 0 || memories.has_disk;
+  if (streams) add("host", memories.host, true);
+  if (memories.has_disk) add("disk", memories.disk, false);
+  tiers.at_once = memories.at_once.recent;
+  return tiers;
 }
 
 schedule::Program program_seen(const CheckpointState& s) {
@@ -197,6 +225,7 @@ void record_end(Engine& engine, const CheckpointState& s) {
     g.explanation = s.schedule->explanation();
     if (s.begun_again != 0) g.explanation += begun_again_text(s.begun_again);
     if (recorder.detailed()) g.predicted = predicted(engine, s);
+    if (recorder.detailed()) g.tiers = tiers_of(engine, g.predicted ? g.predicted->peak : std::nullopt);
     if (recorder.detailed()) foresee_time(s, g);
     if (recorder.detailed()) look_at_other_budgets(s, g);
     if (recorder.detailed()) g.profile = s.schedule->intervals();

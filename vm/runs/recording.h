@@ -19,6 +19,9 @@ void record_end(Engine& engine, const CheckpointState& s);
 
 // What is known of a run by which schedules of the same length can be predicted.
 schedule::Program program_seen(const CheckpointState& s);
+// What the memories of the device that streams, if there is one, hold and have held since the gradient began. `together`: bytes
+// that are foreseen of all accounts, at most.
+explain::Tiers tiers_of(const Engine& engine, std::optional<std::int64_t> together);
 // Where a procedure of the user's called the operator.
 std::string place_of_call(const Engine& engine);
 

@@ -1,5 +1,6 @@
 // Gradients that come again, as the steps of a training do: what was learnt of one is used for the next of its kind, and what
 // turns out to be of another kind begins anew.
+#include "ops/mixing.h"
 #include "vm/runs/children.h"
 #include "vm/runs/recording.h"
 #include "vm/runs/states.h"
@@ -19,12 +20,7 @@ constexpr std::int64_t kShare = 32; // of the budget, for all that is remembered
 
 class Digest {
 public:
-  void add(std::uint64_t word) { // the finaliser of splitmix64
-    std::uint64_t z = (state_ ^ word) + 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    state_ = z ^ (z >> 31);
-  }
+  void add(std::uint64_t word) { state_ = ops::next_mixed(state_ ^ word); }
   std::uint64_t value() const { return std::max<std::uint64_t>(state_ >> 16, 1); } // as large as a counter may be
 
 private:

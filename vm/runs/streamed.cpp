@@ -106,7 +106,10 @@ std::shared_ptr<const AccessPlan> plan_in(Engine& engine, Value plan) {
 
 machine::OwnedState StreamedState::clone(Engine& engine) const {
   auto copy = engine.heap().own<StreamedState>(engine);
-  if (streamed != nullptr) copy->streamed = std::make_shared<ops::streaming::Call>(*streamed);
+  if (streamed != nullptr) {
+    copy->streamed = std::make_shared<ops::streaming::Call>(*streamed);
+    copy->streamed->around.clear(); // where it goes on
+  }
   copy->given_up = given_up;
   copy->account();
   return copy;
@@ -115,10 +118,12 @@ machine::OwnedState StreamedState::clone(Engine& engine) const {
 // In pieces, so that it is seldom done.
 void StreamedState::account() {
   constexpr std::int64_t kPiece = std::int64_t{1} << 14;
+  constexpr std::size_t kBytesOfLeaf = 64; // of those that it knows of calls around it
   if (streamed == nullptr) return;
-  const auto bytes = static_cast<std::int64_t>(streamed->recorder          ? streamed->recorder->bytes()
-                                               : streamed->plan != nullptr ? streamed->plan->bytes_of_memory()
-                                                                           : 0);
+  const auto bytes = static_cast<std::int64_t>((streamed->recorder          ? streamed->recorder->bytes()
+                                                : streamed->plan != nullptr ? streamed->plan->bytes_of_memory()
+                                                                            : 0) +
+                                               kBytesOfLeaf * streamed->leaves_around());
   if (bytes > charged.bytes()) charged.set((bytes / kPiece + 1) * kPiece);
 }
 
@@ -161,7 +166,7 @@ Value StreamedState::result(Engine& engine, Value value) {
 void start_streamed(Engine& engine, bool records, Value plan, Value f, Value x) {
   const char* const name = records ? kGet : kCallWith;
   if (!f.is_procedure()) throw ProgramError(fmt::format("{}: expected a procedure, got {}", name, engine.describe(f)));
-  constexpr std::uint64_t kWorkOfRun = 4; // that it looks at, to know whether it is alone
+  constexpr std::uint64_t kWorkOfRun = 12; // that it looks at, to know whether it is alone, and who records it
   engine.meter().spend(kWorkOfRun * engine.runs.size());
   if (!is_alone(engine) && records)
     throw ProgramError(

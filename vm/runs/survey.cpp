@@ -57,6 +57,18 @@ std::string light(const CheckpointState& s) {
   return out;
 }
 
+// Where there is a device that tensors stream to: what it will hold of so many bytes in all.
+std::string of_device(const Engine& engine, std::uint64_t together) {
+  explain::Tiers tiers = tiers_of(engine, static_cast<std::int64_t>(std::min<std::uint64_t>(together, INT64_MAX)));
+  std::string out = tiers.all.empty() ? "" : "  the memories of --device, so far and within the budget of this run:\n";
+  const std::int64_t at_once = std::exchange(tiers.at_once, 0);
+  for (const explain::Row& row : explain::rows(tiers)) out += fmt::format("  {:<10} {}\n", row.name, row.words);
+  if (at_once != 0)
+    out += fmt::format("             forward {} had to be on the device at once; sweeping takes more\n",
+                       explain::bytes_text(at_once));
+  return out;
+}
+
 std::string told(const Engine& engine, const CheckpointState& s) {
   const std::string place = place_of_call(engine);
   if (!s.total_known)
@@ -70,10 +82,15 @@ std::string told(const Engine& engine, const CheckpointState& s) {
     const auto budget = static_cast<std::uint64_t>(std::max<std::int64_t>(0, engine.state_budget));
     between();
     const auto prospect = s.schedule->prospect(budget);
-    return out + table(curve, budget, prospect && prospect->fits ? std::optional(prospect->time) : std::nullopt);
+    const std::uint64_t whole = curve.back().budget;
+    return out + table(curve, budget, prospect && prospect->fits ? std::optional(prospect->time) : std::nullopt) +
+           of_device(engine, budget == 0 ? whole : std::min(budget, whole));
   }
-  if (s.work != nullptr)
-    return out + fmt::format("  all of it fits on a tape of {}\n", bytes(s.work->weight() * schedule::kRecordBytes));
+  if (s.work != nullptr) {
+    const std::uint64_t tape = s.work->weight() * schedule::kRecordBytes;
+    return out + fmt::format("  all of it fits on a tape of {}\n", bytes(tape)) +
+           of_device(engine, tape + static_cast<std::uint64_t>(engine.live_bytes()));
+  }
   return out + light(s);
 }
 

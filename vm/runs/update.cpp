@@ -334,6 +334,20 @@ void start_update(Engine& engine, value::Frame* frame, SweepState& s) {
   run.in_rule = true;
 }
 
+namespace {
+
+// A leaf stays where it is: one that streams would fill the device for good if a state that does not, say, had drawn it there.
+void want_residence(Engine& engine, const SweepState& s, const Update::Leaf& l, const ops::Tensor& made) {
+  const ops::Tensor& old = value::tensor_of(l.leaf);
+  if (old.device() == nullptr || made.device() == nullptr || old.device() == made.device()) return;
+  throw ProgramError(
+      fmt::format("{}: expected {} on {}, where the leaf is, from the rule, got one on {}; (to-device t '{}) moves "
+                  "what the rule computes with, or what it gives",
+                  name_of(s), engine.describe(l.leaf), old.device()->name(), made.device()->name(), old.device()->name()));
+}
+
+} // namespace
+
 void end_update(Engine& engine, SweepState& s, Value result) {
   Owned r(engine.heap(), result);
   if (!s.update || s.update->pending == tape::kNone) return;
@@ -359,6 +373,7 @@ void end_update(Engine& engine, SweepState& s, Value result) {
     if (!value::is_tensor(plain) || value::tensor_of(plain).dtype != old.dtype || !(value::tensor_of(plain).shape == old.shape))
       throw ProgramError(
           fmt::format("{}: expected {} from the rule, got {}", name_of(s), engine.describe(l.leaf), engine.describe(made)));
+    want_residence(engine, s, l, value::tensor_of(plain));
   }
   if (is_surveyed(s)) { // nobody wants to have it
     l.made = bytes_of_state(engine, state, as_checkpoint(s)->begin, false);

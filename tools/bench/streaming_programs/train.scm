@@ -1,5 +1,5 @@
 ; Steps of updates on the device, of weights that may be larger than it. Arguments: the network, gpt or resnet; how many blocks; how many steps. Prints the
-; loss of each step.
+; loss of each step. A fourth argument names a file for the streaming plan of one step more.
 (define arguments (command-line))
 (define blocks (string->number (cadr arguments)))
 (define steps (string->number (caddr arguments)))
@@ -16,13 +16,17 @@
                        (randn '(4 96 16 16)))))))
 
 (define (descend p g s) (cons (- p (* 0.001 g)) s))
-(define (train n parameters block x)
+(define (step-of block x)
   (define (loss parameters) (let loop ((p parameters) (y x)) (if (null? p) (mean (* y y)) (loop (cdr p) (block (car p) y)))))
+  (lambda (parameters) (checkpoint-*j-update! loss parameters 1 descend 0)))
+(define (train n step parameters)
   (if (> n 0)
-      (let ((step (checkpoint-*j-update! loss parameters 1 descend 0)))
-        (write (tensor->number (car step)))
+      (let ((stepped (step parameters)))
+        (write (tensor->number (car stepped)))
         (newline)
-        (train (- n 1) (cadr step) block x))))
+        (train (- n 1) step (cadr stepped)))
+      parameters))
 
 (let (((list parameters block x) ((cdr (assoc (car arguments) networks)))))
-  (train steps parameters block x))
+  (let* ((step (step-of block x)) (trained (train steps step parameters)))
+    (if (= (length arguments) 4) (write-npy (list-ref arguments 3) (cadr (get-streaming-plan step trained))))))
