@@ -1,0 +1,619 @@
+; Tiles: a procedure of large tensors computed part by part. f runs once on tensors of which sizes alone are known (vm/machine/recorded.h),
+; which gives the graph of its operators. Stretches of that graph whose results are made of near parts of their operands are segments: such a
+; stretch is computed for one tile of its results after the other, each from the regions of the operands that it needs. What a segment reads and
+; what it gives are whole tensors, the borders; what lies between exists for one tile at a time, in the derivative too, which is that of a
+; procedure with rules. docs/tiles.md says more.
+
+(define (tiled f x . tiles)
+  (let* ((given (%tensors-in x '()))
+         (inputs (reverse given)))
+    (cond ((null? inputs) (error "tiled: there is no tensor in" x))
+          ((%recorded? (car inputs)) (f x))
+          (else
+           (let* ((tiles (%tile-counts (%only "tiled" tiles) inputs))
+                  (y (f (%with-recorded x)))
+                  (graph (%graph-of y (map %input-node inputs))))
+             (%run-graph graph tiles inputs))))))
+
+; How many tiles along each axis behind the first two, at most as many as the largest tensor has elements there.
+(define (%tile-counts tiles inputs)
+  (let* ((rank (fold-left (lambda (n t) (max n (length (size t)))) 0 inputs))
+         (space (map (lambda (i) (fold-left (lambda (n t) (max n (if (< (+ i 2) (length (size t))) (list-ref (size t) (+ i 2)) 0))) 0 inputs))
+                     (iota (max 0 (- rank 2)))))
+         (counts (if (number? tiles) (map (lambda (n) tiles) space) tiles)))
+    (cond ((null? space) (error "tiled: tiles lie along the axes behind the first two, and no tensor has more than two; sizes are" (map size inputs)))
+          ((not (if (list? counts) (= (length counts) (length space)) #f))
+           (error (format "tiled: expected a number of tiles, or a list of ~a, one for each axis behind the first two, got" (length space)) tiles))
+          (else
+           (for-each (lambda (n most)
+                       (if (not (if (integer? n) (<= 1 n most) #f))
+                           (error (format "tiled: along an axis of ~a elements there are 1 to ~a tiles, not" most most) n)))
+                     counts space)
+           (map inexact->exact counts)))))
+
+; --- recording
+
+(define (%recorded? v)
+  (if (vector? v) (if (= (vector-length v) 7) (eq? (vector-ref v 0) '%recorded) #f) #f))
+(define (%recorded type sizes residence operands) (vector '%recorded type sizes residence '%input operands 0))
+
+; The tensors in pairs and vectors of x, the last first.
+(define (%tensors-in x l)
+  (cond ((tensor? x) (cons x l))
+        ((pair? x) (%tensors-in (cdr x) (%tensors-in (car x) l)))
+        ((vector? x) (fold-left (lambda (l x) (%tensors-in x l)) l (vector->list x)))
+        (else l)))
+
+; x with recorded tensors in the place of its tensors, numbered in their order.
+(define (%with-recorded x) (car (%with-recorded-from x 0)))
+(define (%with-recorded-from x n)
+  (cond ((tensor? x) (cons (%recorded (tensor-type x) (size x) (tensor-residence x) n) (+ n 1)))
+        ((pair? x)
+         (let* ((a (%with-recorded-from (car x) n)) (d (%with-recorded-from (cdr x) (cdr a))))
+           (cons (cons (car a) (car d)) (cdr d))))
+        ((vector? x) (let ((l (%with-recorded-from (vector->list x) n))) (cons (list->vector (car l)) (cdr l))))
+        (else (cons x n))))
+
+; --- the graph: #(nodes leaves template), nodes and leaves as vectors. A node is #(operator operands result type sizes residence); inputs come
+; first and have the operator %input. An operand is (node . n), (leaf . k), (number k . value), (list operand ...) or (is . constant); leaves are
+; the tensors and numbers that f knew. The template is f's value with operands in the place of tensors.
+
+(define (%node operator operands result type sizes residence) (vector operator operands result type sizes residence))
+(define (%node-operator n) (vector-ref n 0))
+(define (%node-operands n) (vector-ref n 1))
+(define (%node-result n) (vector-ref n 2))
+(define (%node-type n) (vector-ref n 3))
+(define (%node-sizes n) (vector-ref n 4))
+(define (%node-residence n) (vector-ref n 5))
+(define (%input-node t) (%node '%input '() 0 (tensor-type t) (size t) (tensor-residence t)))
+
+; What has been seen: #(seen nodes leaves node-count leaf-count), lists with the last first. `seen` has (operands result . operand) for each
+; application of an operator, known by the list of its operands, which results share.
+(define (%graph-of y inputs)
+  (let* ((seen (vector '() (reverse inputs) '() (length inputs) 0))
+         (y+seen (%visit-structure y seen))
+         (seen (cdr y+seen)))
+    (vector (list->vector (reverse (vector-ref seen 1))) (list->vector (reverse (vector-ref seen 2))) (car y+seen))))
+
+(define (%visit-structure v seen)
+  (cond ((if (tensor? v) #t (number? v)) (%visit v seen))
+        ((pair? v)
+         (let* ((a (%visit-structure (car v) seen)) (d (%visit-structure (cdr v) (cdr a))))
+           (cons (cons 'pair (cons (car a) (car d))) (cdr d))))
+        ((vector? v)
+         (let ((l (%visit-structure (vector->list v) seen))) (cons (cons 'vector (car l)) (cdr l))))
+        (else (cons (cons 'is v) seen))))
+
+(define (%visit v seen)
+  (cond ((%recorded? v) (%visit-recorded v seen))
+        ((tensor? v) (%new-leaf v (lambda (k) (cons 'leaf k)) seen))
+        ((number? v) (if (exact? v) (cons (cons 'is v) seen) (%new-leaf v (lambda (k) (cons 'number (cons k (stop-gradient v)))) seen)))
+        ((if (vector? v) (if (< 0 (vector-length v)) (tensor? (vector-ref v 0)) #f) #f) (%visit (vector->list v) seen))
+        ((if (pair? v) (tensor? (car v)) #f)
+         (let ((l (%visit-all v seen))) (cons (cons 'list (car l)) (cdr l))))
+        (else (cons (cons 'is v) seen))))
+
+(define (%visit-all l seen)
+  (if (null? l)
+      (cons '() seen)
+      (let* ((a (%visit (car l) seen)) (d (%visit-all (cdr l) (cdr a))))
+        (cons (cons (car a) (car d)) (cdr d)))))
+
+(define (%new-leaf v operand seen)
+  (let ((k (vector-ref seen 4)))
+    (cons (operand k) (vector-update (vector-update seen 2 (cons v (vector-ref seen 2))) 4 (+ k 1)))))
+
+(define (%new-node node seen)
+  (let ((n (vector-ref seen 3)))
+    (cons (cons 'node n) (vector-update (vector-update seen 1 (cons node (vector-ref seen 1))) 3 (+ n 1)))))
+
+(define (%visit-recorded v seen)
+  (let ((operator (vector-ref v 4)) (operands (vector-ref v 5)) (result (vector-ref v 6)))
+    (if (eq? operator '%input)
+        (cons (cons 'node operands) seen)
+        (let ((known (%known operands result (vector-ref seen 0))))
+          (if known
+              (cons known seen)
+              (let* ((l (%visit-all operands seen))
+                     (made (%visit-operator operator (car l) result (vector-ref v 1) (vector-ref v 2) (vector-ref v 3) (cdr l)))
+                     (seen (cdr made)))
+                (cons (car made) (vector-update seen 0 (cons (cons operands (cons result (car made))) (vector-ref seen 0))))))))))
+
+(define (%known operands result l)
+  (cond ((null? l) #f)
+        ((if (eq? operands (caar l)) (= result (cadar l)) #f) (cddar l))
+        (else (%known operands result (cdr l)))))
+
+; Batch normalisation in training is a mean and a variance of everything, and of these a pointwise function.
+(define (%visit-operator operator operands result type sizes residence seen)
+  (if (if (eq? operator 'batch-normalization-training) (if (memq type '(f32 f64)) (eq? (caar operands) 'node) #f) #f)
+      (%visit-normalization operands result type residence seen)
+      (%new-node (%node operator operands result type sizes residence) seen)))
+
+(define (%visit-normalization operands result type residence seen)
+  (let* ((x (car operands))
+         (sizes (%node-sizes (list-ref (reverse (vector-ref seen 1)) (cdr x))))
+         (channels (cadr sizes))
+         (axes (cons 0 (map (lambda (i) (+ i 2)) (iota (- (length sizes) 2)))))
+         (kept (cons 1 (cons channels (map (lambda (n) 1) (cddr sizes)))))
+         (reduced (lambda (operator seen)
+                    (let* ((operands (list x (cons 'is axes) (cons 'is #t)))
+                           (known (%known-node operator operands (vector-ref seen 1) (- (vector-ref seen 3) 1))))
+                      (if known (cons known seen) (%new-node (%node operator operands 0 type kept residence) seen)))))
+         (m (reduced 'mean seen))
+         (v (reduced 'variance (cdr m)))
+         (vector-of (lambda (t seen) (%new-node (%node 'view (list t (cons 'is (list channels))) 0 type (list channels) residence) seen))))
+    (cond ((= result 1) (vector-of (car m) (cdr v)))
+          ((= result 2) (vector-of (car v) (cdr v)))
+          (else
+           (%new-node (%node '%normalized (list x (cadr operands) (caddr operands) (car m) (car v) (if (null? (cdddr operands)) (cons 'is 1e-5) (cadddr operands)))
+                             0 type sizes residence)
+                      (cdr v))))))
+
+(define (%known-node operator operands l n)
+  (cond ((null? l) #f)
+        ((if (eq? operator (%node-operator (car l))) (equal? operands (%node-operands (car l))) #f) (cons 'node n))
+        (else (%known-node operator operands (cdr l) (- n 1)))))
+
+; The numbers of the nodes among operands.
+(define (%nodes-in operands)
+  (append-map (lambda (o) (cond ((eq? (car o) 'node) (list (cdr o))) ((eq? (car o) 'list) (%nodes-in (cdr o))) (else '()))) operands))
+
+; --- which nodes are computed by tiles: those whose elements are made of near ones, along the axes behind the first two
+
+(define (%near? node nodes leaves)
+  (let ((operator (%node-operator node)) (operands (%node-operands node)) (space (%space (%node-sizes node))))
+    (cond ((%input? node) #f)
+          ((if (null? space) #t (< (apply * space) 2)) #f)
+          ((memq operator '(convolve convolve-add-tied transpose-convolve max-pool average-pool concat-tensors
+                            narrow-tensor crop chunk slice pad expand-tensor))
+           #t)
+          ((memq operator '(interpolate-nearest interpolate-linear)) (%whole-factors? node nodes))
+          ((%pointwise? operator) #t)
+          ((memq operator '(softmax log-softmax fused-scale-mask-softmax sum mean max-over min-over prod norm logsumexp variance argmax argmin
+                            sort argsort batch-normalization-test))
+           (%near-along-space? node nodes leaves))
+          (else #f))))
+(define (%space sizes) (if (< (length sizes) 3) '() (cddr sizes)))
+
+(define (%pointwise? operator)
+  (if (memq operator '(where tanh sigmoid ReLU GeLU GeLU-tanh SiLU softplus square sign erf sinh cosh asinh acosh atanh log1p expm1 LeakyReLU ELU
+                       cast to-device contiguous floor ceiling truncate round not-equal quotient remainder modulo weighted-sum weighted-square-sum))
+      #t
+      (char=? (string-ref (symbol->string operator) 0) #\%)))
+
+; An element needs one place of every operand along the axes behind the first two.
+(define (%near-along-space? node nodes leaves)
+  (let* ((sizes (%node-sizes node))
+         (one (append (list-head sizes 2) (map (lambda (n) 1) (cddr sizes))))
+         (regions (operand-regions (%node-operator node) (map (lambda (o) (%described o nodes leaves)) (%node-operands node)) (%node-result node)
+                                   (map (lambda (n) 0) sizes) one)))
+    (not (memv #f (map (lambda (o region) (if (eq? (car o) 'node) (if region (= 1 (apply * (%space (cadr region)))) #t) #t))
+                       (%node-operands node) regions)))))
+
+; Sizes that are multiplied or divided by whole numbers; and then corners do not stay corners.
+(define (%whole-factors? node nodes)
+  (let ((operands (%node-operands node)))
+    (if (eq? (caar operands) 'node)
+        (if (equal? (%operand (map cdr operands) 2 #f) #f)
+            (not (memv #f (map (lambda (from to)
+                                 (if (= 0 (remainder to from)) #t (if (eq? (%node-operator node) 'interpolate-nearest) (= 0 (remainder from to)) #f)))
+                               (%space (%node-sizes (vector-ref nodes (cdar operands)))) (%space (%node-sizes node)))))
+            #f)
+        #f)))
+
+; The operand as operand-regions takes it.
+(define (%described o nodes leaves)
+  (case (car o)
+    ((node) (%description (vector-ref nodes (cdr o))))
+    ((leaf) (vector-ref leaves (cdr o)))
+    ((number) (cddr o))
+    ((list) (map (lambda (o) (%described o nodes leaves)) (cdr o)))
+    (else (cdr o))))
+(define (%description node) (%recorded (%node-type node) (%node-sizes node) (%node-residence node) 0))
+
+; --- stages: the segment of stage 0, then the whole operators that need no more, then the segment of stage 1, and so on. A value that is used
+; in another stage, or by a whole operator, or is wanted of f, is a border.
+
+(define (%run-graph graph tiles inputs)
+  (let* ((nodes (vector-ref graph 0))
+         (leaves (vector-ref graph 1))
+         (template (vector-ref graph 2))
+         (count (vector-length nodes))
+         (near (vector-map (lambda (node) (%near? node nodes leaves)) nodes))
+         (stages (%stages nodes near))
+         (wanted (%template-nodes template))
+         (borders (%borders nodes near stages wanted))
+         (last (fold-left max 0 (vector->list stages)))
+         (steps (append-map (lambda (stage) (%steps-of-stage stage nodes near stages borders tiles)) (iota (+ last 1))))
+         (values (list->vector (append inputs (map (lambda (i) #f) (iota (- count (length inputs))))))))
+    (%filled template (%run-steps steps values nodes leaves wanted) leaves)))
+
+(define (%stages nodes near)
+  (let %stages/loop ((n 0) (stages (make-vector (vector-length nodes) 0)))
+    (if (= n (vector-length nodes))
+        stages
+        (%stages/loop (+ n 1)
+                      (vector-update stages n
+                                     (fold-left (lambda (stage m)
+                                                  (max stage
+                                                       (+ (vector-ref stages m)
+                                                          (if (if (vector-ref near n) (%whole? m nodes near) #f) 1 0))))
+                                                0 (%nodes-in (%node-operands (vector-ref nodes n)))))))))
+(define (%input? node) (eq? (%node-operator node) '%input))
+(define (%whole? n nodes near) (if (vector-ref near n) #f (not (%input? (vector-ref nodes n)))))
+
+(define (%borders nodes near stages wanted)
+  (let ((marked (lambda (borders n) (if (vector-ref near n) (vector-update borders n #t) borders))))
+    (let %borders/loop ((n 0) (borders (fold-left marked (make-vector (vector-length nodes) #f) wanted)))
+      (if (= n (vector-length nodes))
+          borders
+          (%borders/loop (+ n 1)
+                         (fold-left (lambda (borders m)
+                                      (if (if (vector-ref near n) (= (vector-ref stages n) (vector-ref stages m)) #f) borders (marked borders m)))
+                                    borders (%nodes-in (%node-operands (vector-ref nodes n)))))))))
+
+(define (%steps-of-stage stage nodes near stages borders tiles)
+  (let* ((here (filter (lambda (n) (= stage (vector-ref stages n))) (iota (vector-length nodes))))
+         (members (filter (lambda (n) (vector-ref near n)) here))
+         (whole (map (lambda (n) (cons 'whole n)) (filter (lambda (n) (%whole? n nodes near)) here))))
+    (if (null? members) whole (cons (cons 'segment (%segment-of members nodes near stages borders tiles)) whole))))
+
+; A segment: #(tiles members inputs outputs leaves descriptions): members are #(number node dead), dead are the numbers that no later member
+; needs; inputs and outputs are numbers, leaves the numbers of those that members use, in their order.
+(define (%segment-of members nodes near stages borders tiles)
+  (let* ((outputs (filter (lambda (n) (vector-ref borders n)) members))
+         (used (append-map (lambda (n) (%nodes-in (%node-operands (vector-ref nodes n)))) members))
+         (inputs (filter (lambda (n) (if (memv n used) (not (memv n members)) #f)) (iota (vector-length nodes))))
+         (with-dead (%with-dead (reverse members) nodes outputs '())))
+    (vector tiles with-dead inputs outputs
+            (append-map (lambda (n) (%leaves-in (%node-operands (vector-ref nodes n)))) members)
+            (map (lambda (n) (cons n (vector-ref nodes n))) (append inputs members)))))
+
+(define (%with-dead members nodes kept l)
+  (if (null? members)
+      l
+      (let* ((node (vector-ref nodes (car members)))
+             (dead (filter (lambda (m) (not (memv m kept))) (%distinct (%nodes-in (%node-operands node))))))
+        (%with-dead (cdr members) nodes (append dead kept) (cons (vector (car members) node dead) l)))))
+(define (%distinct l) (if (null? l) '() (if (memv (car l) (cdr l)) (%distinct (cdr l)) (cons (car l) (%distinct (cdr l))))))
+
+(define (%leaves-in operands)
+  (append-map (lambda (o) (case (car o) ((leaf) (list (cdr o))) ((number) (list (cadr o))) ((list) (%leaves-in (cdr o))) (else '()))) operands))
+
+; --- running: values by number, #f where there are none yet or no longer
+
+(define (%run-steps steps values nodes leaves wanted)
+  (if (null? steps)
+      values
+      (let* ((step (car steps))
+             (values (if (eq? (car step) 'whole)
+                         (vector-update values (cdr step) (%whole-value (vector-ref nodes (cdr step)) values leaves))
+                         (%with-values (vector-ref (cdr step) 3) (%run-segment (cdr step) values leaves) values)))
+             (later (append wanted (append-map (lambda (step) (%read-by step nodes)) (cdr steps)))))
+        (%run-steps (cdr steps) (%only-later 0 later values) nodes leaves wanted))))
+
+(define (%read-by step nodes)
+  (if (eq? (car step) 'whole) (%nodes-in (%node-operands (vector-ref nodes (cdr step)))) (vector-ref (cdr step) 2)))
+(define (%only-later n later values)
+  (cond ((= n (vector-length values)) values)
+        ((if (vector-ref values n) (memv n later) #t) (%only-later (+ n 1) later values))
+        (else (%only-later (+ n 1) later (vector-update values n #f)))))
+(define (%with-values numbers new values)
+  (if (null? numbers) values (%with-values (cdr numbers) (cdr new) (vector-update values (car numbers) (car new)))))
+
+(define (%whole-value node values leaves)
+  (let* ((operands (map (lambda (o) (%operand-value o values leaves)) (%node-operands node)))
+         (operator (%node-operator node)))
+    (if (eq? operator '%normalized) (%normalized operands) (%result (apply-operator operator operands) (%node-result node)))))
+(define (%operand-value o values leaves)
+  (case (car o)
+    ((node) (%in-memory (vector-ref values (cdr o))))
+    ((leaf) (vector-ref leaves (cdr o)))
+    ((number) (vector-ref leaves (cadr o)))
+    ((list) (map (lambda (o) (%operand-value o values leaves)) (cdr o)))
+    (else (cdr o))))
+(define (%in-memory t) t)
+(define (%result value result) (if (pair? value) (list-ref value result) value))
+
+(define (%run-segment segment values leaves)
+  (%segment (lambda () segment) (map (lambda (n) (vector-ref values n)) (vector-ref segment 2))
+            (map (lambda (k) (vector-ref leaves k)) (vector-ref segment 4))))
+
+; The value of f: its template with values in it.
+(define (%template-nodes t)
+  (case (car t)
+    ((node) (list (cdr t)))
+    ((pair) (append (%template-nodes (cadr t)) (%template-nodes (cddr t))))
+    ((vector) (%template-nodes (cdr t)))
+    (else '())))
+(define (%filled t values leaves)
+  (case (car t)
+    ((pair) (let ((a (%filled (cadr t) values leaves))) (cons a (%filled (cddr t) values leaves))))
+    ((vector) (list->vector (%filled (cdr t) values leaves)))
+    (else (%operand-value t values leaves))))
+
+; --- a segment as one operation: its arguments are kept, and its value; what lies between comes and goes tile by tile
+
+(define (%segment plan inputs leaves)
+  (%with-rules (lambda ((list plan inputs leaves)) (%segment-value (plan) inputs leaves))
+               (lambda ((list plan inputs leaves) y (list dplan dinputs dleaves)) (%segment-forward (plan) inputs leaves dinputs dleaves))
+               (lambda ((list plan inputs leaves) y c) (cons 0 (%segment-reverse (plan) inputs leaves c)))
+               (list plan inputs leaves)))
+
+(define (%segment-value segment inputs leaves)
+  (let* ((prepared (%prepared segment leaves)) (tiles (apply * (vector-ref segment 0))))
+    (let %segment/loop ((tile 0) (borders (%new-borders segment)))
+      (if (= tile tiles)
+          borders
+          (let* ((work (%tile-work segment prepared tile))
+                 (parts (%tile-values segment (car work) (cadr work) (caddr work) (%slices inputs (cadr work)) leaves)))
+            (%segment/loop (+ tile 1) (%with-parts borders parts (caddr work))))))))
+
+(define (%segment-forward segment inputs leaves dinputs dleaves)
+  (let* ((prepared (%prepared segment leaves)) (tiles (apply * (vector-ref segment 0))))
+    (let %segment/loop ((tile 0) (borders (%new-borders segment)))
+      (if (= tile tiles)
+          borders
+          (let* ((work (%tile-work segment prepared tile))
+                 (parts (cdr (j* (lambda ((cons slices leaves)) (%tile-values segment (car work) (cadr work) (caddr work) slices leaves))
+                                 (cons (%slices inputs (cadr work)) leaves)
+                                 (cons (%slices dinputs (cadr work)) dleaves)))))
+            (%segment/loop (+ tile 1) (%with-parts borders parts (caddr work))))))))
+
+; The cotangents of inputs and leaves: each tile is computed again, on a tape of its own.
+(define (%segment-reverse segment inputs leaves c)
+  (let* ((prepared (%prepared segment leaves)) (tiles (apply * (vector-ref segment 0))))
+    (let %segment/loop ((tile 0) (dinputs (map %zero-border inputs)) (dleaves (map (lambda (leaf) 0) leaves)))
+      (if (= tile tiles)
+          (list dinputs dleaves)
+          (let* ((work (%tile-work segment prepared tile))
+                 (g (cdr (*j (lambda ((cons slices leaves)) (%tile-values segment (car work) (cadr work) (caddr work) slices leaves))
+                             (cons (%slices inputs (cadr work)) leaves)
+                             (%slices c (caddr work))))))
+            (%segment/loop (+ tile 1) (%plus-parts dinputs (car g) (cadr work)) (%plus dleaves (cdr g))))))))
+
+(define (%new-borders segment)
+  (map (lambda (n)
+         (let ((node (cdr (assv n (vector-ref segment 5))))) (%border (%node-sizes node) (%node-type node) (%node-residence node))))
+       (vector-ref segment 3)))
+(define (%zero-border t) (if (if (tensor? t) (%has-derivative? t) #f) (%border (size t) (tensor-type t) (tensor-residence t)) 0))
+; Channels lie closest, as convolutions and norms have them.
+(define (%border sizes type residence)
+  (if (< (length sizes) 3)
+      (fill sizes 0 type residence)
+      (let ((last (- (length sizes) 1)))
+        (permute (fill (append (cons (car sizes) (cddr sizes)) (list (cadr sizes))) 0 type residence)
+                 (cons 0 (cons last (map 1+ (iota (- last 1)))))))))
+
+; Parts of whole tensors, #() where there is no box.
+(define (%slices wholes boxes) (map %slice wholes boxes))
+(define (%slice whole box)
+  (cond ((not box) '())
+        ((not (tensor? whole)) whole)
+        ((equal? (size whole) (cdr box)) whole)
+        (else (crop whole (car box) (cdr box)))))
+
+; Each whole is given up before its part goes in, so that this happens in its memory.
+(define (%with-parts wholes parts boxes)
+  (if (null? wholes)
+      '()
+      (let* ((whole (car wholes)) (wholes (cdr wholes))
+             (new (if (tensor? (car parts)) (with-part whole (car parts) (caar boxes)) whole)))
+        (cons new (%with-parts wholes (cdr parts) (cdr boxes))))))
+(define (%plus-parts wholes parts boxes)
+  (if (null? wholes)
+      '()
+      (let* ((whole (car wholes)) (wholes (cdr wholes))
+             (new (if (if (tensor? (car parts)) (tensor? whole) #f) (add-part whole (car parts) (caar boxes)) whole)))
+        (cons new (%plus-parts wholes (cdr parts) (cdr boxes))))))
+(define (%plus sums new)
+  (if (null? sums)
+      '()
+      (let* ((sum (car sums)) (sums (cdr sums))
+             (next (cond ((eqv? (car new) 0) sum) ((eqv? sum 0) (car new)) (else (+ sum (car new))))))
+        (cons next (%plus sums (cdr new))))))
+
+; --- one tile: which box of each value is needed, from the outputs back
+
+; (member . descriptions of its operands), the last member first.
+(define (%prepared segment leaves)
+  (let ((nodes (vector-ref segment 5)))
+    (let %prepared/loop ((members (vector-ref segment 1)) (leaves leaves) (l '()))
+      (if (null? members)
+          l
+          (let ((described+leaves (%described-here (%node-operands (vector-ref (car members) 1)) nodes leaves)))
+            (%prepared/loop (cdr members) (cdr described+leaves) (cons (cons (car members) (car described+leaves)) l)))))))
+(define (%described-here operands nodes leaves)
+  (if (null? operands)
+      (cons '() leaves)
+      (let* ((o (car operands))
+             (a (case (car o)
+                  ((node) (cons (%description (cdr (assv (cdr o) nodes))) leaves))
+                  ((leaf) (cons (car leaves) (cdr leaves)))
+                  ((number) (cons (cddr o) (cdr leaves)))
+                  ((list) (%described-here (cdr o) nodes leaves))
+                  (else (cons (cdr o) leaves))))
+             (d (%described-here (cdr operands) nodes (cdr a))))
+        (cons (cons (car a) (car d)) (cdr d)))))
+
+; (work boxes-of-inputs boxes-of-outputs): work is (member box . regions of operands) in order, without members that nobody needs. A box is
+; (starts . sizes).
+(define (%tile-work segment prepared tile)
+  (let* ((nodes (vector-ref segment 5))
+         (out (map (lambda (n) (%output-box (%node-sizes (cdr (assv n nodes))) (vector-ref segment 0) tile)) (vector-ref segment 3)))
+         (boxes (fold-left (lambda (boxes n box) (if box (%with-box boxes n box) boxes)) '() (vector-ref segment 3) out)))
+    (let %tile-work/loop ((members prepared) (boxes boxes) (work '()))
+      (if (null? members)
+          (list work (map (lambda (n) (%box-of n boxes)) (vector-ref segment 2)) out)
+          (let* ((member (caar members)) (box (%box-of (vector-ref member 0) boxes)))
+            (if box
+                (let ((regions (%regions (vector-ref member 1) (cdar members) box)))
+                  (%tile-work/loop (cdr members) (%with-boxes (%node-operands (vector-ref member 1)) regions boxes) (cons (cons member (cons box regions)) work)))
+                (%tile-work/loop (cdr members) boxes work)))))))
+
+(define (%output-box sizes counts tile)
+  (let %output-box/loop ((space (%space sizes)) (counts counts) (tile tile) (starts '()) (extents '()))
+    (cond ((not (null? counts))
+           (let* ((count (car counts)) (i (remainder tile count)))
+             (if (null? space)
+                 (if (= i 0) (%output-box/loop space (cdr counts) (quotient tile count) starts extents) #f)
+                 (let* ((n (car space)) (start (quotient (* i n) count)) (extent (- (quotient (* (+ i 1) n) count) start)))
+                   (if (= extent 0)
+                       #f
+                       (%output-box/loop (cdr space) (cdr counts) (quotient tile count) (cons start starts) (cons extent extents)))))))
+          ((null? space) (cons (append '(0 0) (reverse starts)) (append (list-head sizes 2) (reverse extents))))
+          (else (%output-box/loop (cdr space) '() tile (cons 0 starts) (cons (car space) extents))))))
+
+(define (%box-of n boxes) (let ((found (assv n boxes))) (if found (cdr found) #f)))
+(define (%with-box boxes n box)
+  (cond ((null? boxes) (list (cons n box)))
+        ((= n (caar boxes)) (cons (cons n (%hull (cdar boxes) box)) (cdr boxes)))
+        (else (cons (car boxes) (%with-box (cdr boxes) n box)))))
+(define (%hull a b)
+  (if (equal? a b)
+      a
+      (let ((starts (map min (car a) (car b))))
+        (cons starts (map - (map max (map + (car a) (cdr a)) (map + (car b) (cdr b))) starts)))))
+(define (%with-boxes operands regions boxes)
+  (cond ((null? operands) boxes)
+        ((if (car regions) (eq? (caar operands) 'node) #f)
+         (%with-boxes (cdr operands) (cdr regions) (%with-box boxes (cdar operands) (%region-box (car regions)))))
+        ((if (car regions) (eq? (caar operands) 'list) #f)
+         (%with-boxes (cdr operands) (cdr regions) (%with-boxes (cdar operands) (car regions) boxes)))
+        (else (%with-boxes (cdr operands) (cdr regions) boxes))))
+(define (%region-box region) (cons (car region) (cadr region)))
+
+; Regions are (starts sizes before behind), #f of what is not looked at.
+(define (%regions node described box)
+  (if (eq? (%node-operator node) '%normalized)
+      (cons (%region (car box) (cdr box))
+            (map (lambda (o) (if (tensor? o) (%region (map (lambda (n) 0) (size o)) (size o)) #f)) (cdr described)))
+      (operand-regions (%node-operator node) described (%node-result node) (car box) (cdr box))))
+(define (%region starts sizes) (let ((zeros (map (lambda (n) 0) sizes))) (list starts sizes zeros zeros)))
+
+; --- one tile: values. What is known so far is a list of (number box . value).
+
+(define (%tile-values segment work in-boxes out-boxes slices leaves)
+  (let %tile/loop ((work work)
+                   (known (append-map (lambda (n box slice) (if box (list (cons n (cons box slice))) '())) (vector-ref segment 2) in-boxes slices))
+                   (leaves (%leaves-by-member (vector-ref segment 1) leaves)))
+    (if (null? work)
+        (map (lambda (n box) (if box (%known-part n box known) '())) (vector-ref segment 3) out-boxes)
+        (let* ((member (caar work)) (box (cadar work)) (regions (cddar work)) (node (vector-ref member 1))
+               (operands (car (%operand-parts (%node-operands node) regions known (cdr (assv (vector-ref member 0) leaves)))))
+               (known (%without (vector-ref member 2) known))
+               (value (%part node operands regions box segment)))
+          (%tile/loop (cdr work) (cons (cons (vector-ref member 0) (cons box value)) known) leaves)))))
+
+(define (%leaves-by-member members leaves)
+  (if (null? members)
+      '()
+      (let ((count (length (%leaves-in (%node-operands (vector-ref (car members) 1))))))
+        (cons (cons (vector-ref (car members) 0) (list-head leaves count)) (%leaves-by-member (cdr members) (list-tail leaves count))))))
+
+(define (%without numbers known)
+  (if (null? numbers) known (filter (lambda (entry) (not (memv (car entry) numbers))) known)))
+(define (%known-part n box known)
+  (let ((entry (cdr (assv n known))))
+    (if (equal? (car entry) box) (cdr entry) (crop (cdr entry) (map - (car box) (caar entry)) (cdr box)))))
+
+; The operands of a member from their regions, and the leaves that are left. A list leaves out members that are not looked at.
+(define (%operand-parts operands regions known leaves)
+  (if (null? operands)
+      (cons '() leaves)
+      (let* ((o (car operands)) (region (car regions))
+             (a (case (car o)
+                  ((node) (cons (if region (%known-part (cdr o) (%region-box region) known) #f) leaves))
+                  ((leaf) (cons (if region (%slice (car leaves) (%region-box region)) (car leaves)) (cdr leaves)))
+                  ((number) (cons (car leaves) (cdr leaves)))
+                  ((list) (let ((l (%operand-parts (cdr o) region known leaves))) (cons (filter (lambda (t) t) (car l)) (cdr l))))
+                  (else (cons (cdr o) leaves))))
+             (d (%operand-parts (cdr operands) (cdr regions) known (cdr a))))
+        (cons (cons (car a) (car d)) (cdr d)))))
+
+; The box of a node's value, of the regions of its operands.
+(define (%part node operands regions box segment)
+  (let ((operator (%node-operator node)))
+    (case operator
+      ((convolve) (%convolved operator operands (car regions) 2))
+      ((convolve-add-tied) (%convolved operator operands (car regions) 3))
+      ((transpose-convolve) (if (car regions) (%transpose-convolved operands (car regions) box) (fill (cdr box) 0 (%node-type node) (%node-residence node))))
+      ((max-pool)
+       (let ((both (%both-sides (car regions))))
+         (max-pool (%padded (car operands) (car regions) both -inf.0) (cadr operands) (%operand operands 2 (cadr operands)) both)))
+      ((average-pool) (%average-pooled operands (car regions)))
+      ((narrow-tensor crop chunk) (car operands))
+      ((slice)
+       (let ((axis (%axis "slice" (cadr operands) (length (cdr box)))))
+         (slice (car operands) axis 0 (list-ref (size (car operands)) axis) (%operand operands 4 1))))
+      ((pad)
+       (if (car regions)
+           (pad (car operands) (caddr (car regions)) (cadddr (car regions)) (%operand operands 3 0))
+           (fill (cdr box) (%operand operands 3 0) (%node-type node) (%node-residence node))))
+      ((expand-tensor) (expand-tensor (car operands) (cdr box)))
+      ((interpolate-nearest interpolate-linear)
+       (%interpolated operator (car operands) (car regions) box
+                      (%node-sizes (cdr (assv (cdar (%node-operands node)) (vector-ref segment 5)))) (%node-sizes node)))
+      ((%normalized) (%normalized operands))
+      (else (%result (apply-operator operator operands) (%node-result node))))))
+
+(define (%operand operands i otherwise)
+  (cond ((null? operands) otherwise)
+        ((= i 0) (if (car operands) (car operands) otherwise))
+        (else (%operand (cdr operands) (- i 1) otherwise))))
+(define (%each-axis x space) (if (number? x) (map (lambda (n) x) space) (if (vector? x) (vector->list x) x)))
+
+; Padding that both sides of an axis have is the operator's; what one side has beyond that is put there.
+(define (%both-sides region) (map min (cddr (caddr region)) (cddr (cadddr region))))
+(define (%padded t region both number)
+  (let ((before (map - (caddr region) (append '(0 0) both))) (behind (map - (cadddr region) (append '(0 0) both))))
+    (if (= 0 (+ (apply + before) (apply + behind))) t (pad t before behind number))))
+
+(define (%convolved operator operands region k)
+  (let ((both (%both-sides region)))
+    (apply-operator operator
+                    (append (cons (%padded (car operands) region both 0) (list-head (cdr operands) (- k 1)))
+                            (list (%operand operands k 1) both (%operand operands (+ k 2) 1) (%operand operands (+ k 3) 1))))))
+
+; Where padding does not count, a window at a border is divided by as many elements as are there.
+(define (%average-pooled operands region)
+  (let* ((t (car operands)) (sizes (cadr operands)) (strides (%operand operands 2 sizes)) (both (%both-sides region))
+         (pooled (average-pool (%padded t region both 0) sizes strides both #t)))
+    (if (if (%operand-given? operands 4 #t) #t (= 0 (+ (apply + (caddr region)) (apply + (cadddr region)))))
+        pooled
+        (/ pooled (average-pool (%padded (fill (append '(1 1) (%space (size t))) 1 (tensor-type t) (tensor-residence t)) region both 0)
+                                sizes strides both #t)))))
+; A flag, which may be #f.
+(define (%operand-given? operands i otherwise) (if (< i (length operands)) (list-ref operands i) otherwise))
+
+; The transpose of the region alone, of which the box is cut out; where it begins and ends along each axis.
+(define (%transpose-convolved operands region box)
+  (let* ((space (cddr (car region)))
+         (strides (%each-axis (%operand operands 2 1) space)) (padding (%each-axis (%operand operands 3 0) space))
+         (all (transpose-convolve (car operands) (cadr operands) strides 0 (%operand operands 4 1) (%operand operands 5 1)))
+         (first (map (lambda (from a s p) (- (+ from p) (* a s))) (cddr (car box)) space strides padding)))
+    (%cut-out all first (cddr (cdr box)))))
+(define (%cut-out t first count)
+  (let ((before (append '(0 0) (map - first))) (behind (append '(0 0) (map - (map + first count) (%space (size t))))))
+    (pad t before behind)))
+
+(define (%interpolated operator t region box from to)
+  (let* ((up (map (lambda (n m) (if (= 0 (remainder m n)) (quotient m n) 1)) (cddr from) (cddr to)))
+         (down (map (lambda (n m) (if (= 0 (remainder m n)) 1 (quotient n m))) (cddr from) (cddr to)))
+         (larger (if (= 1 (apply * up)) t (apply-operator operator (list t (map * (cddr (size t)) up)))))
+         (near (%decimated larger 2 down)))
+    (crop near
+          (append '(0 0) (map (lambda (from a f g) (if (= g 1) (- from (* a f)) 0)) (cddr (car box)) (cddr (car region)) up down))
+          (cdr box))))
+(define (%decimated t axis steps)
+  (cond ((null? steps) t)
+        ((= 1 (car steps)) (%decimated t (+ axis 1) (cdr steps)))
+        (else (%decimated (slice t axis 0 (list-ref (size t) axis) (car steps)) (+ axis 1) (cdr steps)))))
+
+; x less mean, over deviation, times scale, plus shift; mean and variance have their axes.
+(define (%normalized operands)
+  (let* ((x (car operands)) (m (list-ref operands 3)) (v (list-ref operands 4)) (kept (size m))
+         (factor (/ (view (cadr operands) kept) (sqrt (+ v (list-ref operands 5)))))
+         (shift (view (caddr operands) kept)))
+    (+ (* (- x m) factor) shift)))
