@@ -5,23 +5,19 @@
 ; procedure with rules. docs/tiles.md says more.
 
 (define (tiled f x . tiles)
-  (let* ((given (%tensors-in x '()))
-         (inputs (reverse given)))
+  (let ((inputs (reverse (%tensors-in x '()))))
     (cond ((null? inputs) (error "tiled: there is no tensor in" x))
           ((%recorded? (car inputs)) (f x))
           (else
-           (let* ((tiles (%tile-counts (%only "tiled" tiles) inputs))
-                  (y (f (%with-recorded x)))
-                  (graph (%graph-of y (map %input-node inputs))))
-             (%run-graph graph tiles inputs))))))
+           (let* ((counts (if (null? tiles) #f (%tile-counts (%only "tiled" tiles) (map %sizes-of inputs))))
+                  (y (f (car (%with-recorded x 0))))
+                  (graph (%graph-of y (map (lambda (t) (%node '%input '() 0 (%type-of t) (%sizes-of t) (%residence-of t))) inputs))))
+             (%run-graph graph counts inputs))))))
 
-; How many tiles along each axis behind the first two, at most as many as the largest tensor has elements there.
-(define (%tile-counts tiles inputs)
-  (let* ((rank (fold-left (lambda (n t) (max n (length (size t)))) 0 inputs))
-         (space (map (lambda (i) (fold-left (lambda (n t) (max n (if (< (+ i 2) (length (size t))) (list-ref (size t) (+ i 2)) 0))) 0 inputs))
-                     (iota (max 0 (- rank 2)))))
-         (counts (if (number? tiles) (map (lambda (n) tiles) space) tiles)))
-    (cond ((null? space) (error "tiled: tiles lie along the axes behind the first two, and no tensor has more than two; sizes are" (map size inputs)))
+; How many tiles along each axis behind the first two, of at most as many elements as the largest tensor has there.
+(define (%tile-counts tiles sizes)
+  (let* ((space (%largest-space sizes)) (counts (if (number? tiles) (map (lambda (n) tiles) space) tiles)))
+    (cond ((null? space) (error "tiled: tiles lie along the axes behind the first two, and no tensor has more than two; sizes are" sizes))
           ((not (if (list? counts) (= (length counts) (length space)) #f))
            (error (format "tiled: expected a number of tiles, or a list of ~a, one for each axis behind the first two, got" (length space)) tiles))
           (else
@@ -30,29 +26,70 @@
                            (error (format "tiled: along an axis of ~a elements there are 1 to ~a tiles, not" most most) n)))
                      counts space)
            (map inexact->exact counts)))))
+(define (%largest-space sizes)
+  (let ((spaces (map %space sizes)))
+    (map (lambda (i) (fold-left (lambda (most space) (if (< i (length space)) (max most (list-ref space i)) most)) 0 spaces))
+         (iota (fold-left (lambda (most space) (max most (length space))) 0 spaces)))))
+(define (%space sizes) (if (< (length sizes) 3) '() (cddr sizes)))
 
-; --- recording
+; --- recording. An array in a file stands for a tensor that is read tile by tile.
 
 (define (%recorded? v)
   (if (vector? v) (if (= (vector-length v) 7) (eq? (vector-ref v 0) '%recorded) #f) #f))
 (define (%recorded type sizes residence operands) (vector '%recorded type sizes residence '%input operands 0))
 
+(define (%tile-array? x) (if (list? x) (if (<= 4 (length x) 5) (if (string? (car x)) (if (symbol? (cadr x)) (list? (cadddr x)) #f) #f) #f) #f))
+; In a derivative its numbers may have become flonums.
+(define (%exact-array x) (cons* (car x) (cadr x) (inexact->exact (caddr x)) (map inexact->exact (cadddr x)) (map inexact->exact (cddddr x))))
+(define (%array-type name)
+  (let* ((text (symbol->string name)) (n (string-length text))
+         (here (if (if (< 3 n) (string=? "-be" (substring text (- n 3) n)) #f) (substring text 0 (- n 3)) text)))
+    (cond ((string=? here "u16") 'i32) ((string=? here "u32") 'i64) ((string=? here "f16") 'f32) (else (string->symbol here)))))
+(define (%type-of t) (if (tensor? t) (tensor-type t) (%array-type (cadr t))))
+(define (%sizes-of t) (if (tensor? t) (size t) (cadddr t)))
+(define (%residence-of t) (tensor-residence (if (tensor? t) t (fill '() 0))))
+
 ; The tensors in pairs and vectors of x, the last first.
 (define (%tensors-in x l)
   (cond ((tensor? x) (cons x l))
+        ((%tile-array? x) (cons (%exact-array x) l))
         ((pair? x) (%tensors-in (cdr x) (%tensors-in (car x) l)))
         ((vector? x) (fold-left (lambda (l x) (%tensors-in x l)) l (vector->list x)))
         (else l)))
 
-; x with recorded tensors in the place of its tensors, numbered in their order.
-(define (%with-recorded x) (car (%with-recorded-from x 0)))
-(define (%with-recorded-from x n)
-  (cond ((tensor? x) (cons (%recorded (tensor-type x) (size x) (tensor-residence x) n) (+ n 1)))
+; x with recorded tensors in the place of its tensors, numbered in their order from n on; and the next number.
+(define (%with-recorded x n)
+  (cond ((if (tensor? x) #t (%tile-array? x))
+         (let ((t (if (tensor? x) x (%exact-array x)))) (cons (%recorded (%type-of t) (%sizes-of t) (%residence-of t) n) (+ n 1))))
         ((pair? x)
-         (let* ((a (%with-recorded-from (car x) n)) (d (%with-recorded-from (cdr x) (cdr a))))
+         (let* ((a (%with-recorded (car x) n)) (d (%with-recorded (cdr x) (cdr a))))
            (cons (cons (car a) (car d)) (cdr d))))
-        ((vector? x) (let ((l (%with-recorded-from (vector->list x) n))) (cons (list->vector (car l)) (cdr l))))
+        ((vector? x) (let ((l (%with-recorded (vector->list x) n))) (cons (list->vector (car l)) (cdr l))))
         (else (cons x n))))
+
+; A box of an array, as tensors of the last two axes that are read one after the other.
+(define (%read-box array box)
+  (let* ((sizes (cadddr array)) (rank (length sizes)) (starts (car box)) (extents (cdr box))
+         (width (list-ref sizes (- rank 1)))
+         (strides (%strides sizes (if (null? (cddddr array)) #f (car (cddddr array)))))
+         (rows (list-ref extents (- rank 2))) (columns (list-ref extents (- rank 1)))
+         (bytes (%bytes-of-name (cadr array))))
+    (define (blocks axis at)
+      (if (= axis (- rank 2))
+          (list (read-rows (list (car array) (cadr array) (+ (caddr array) (* bytes (+ at (* (list-ref starts axis) (list-ref strides axis)) (list-ref starts (+ axis 1)))))
+                                 (list rows columns) (list-ref strides axis))
+                           0 rows))
+          (append-map (lambda (i) (blocks (+ axis 1) (+ at (* (+ i (list-ref starts axis)) (list-ref strides axis))))) (iota (list-ref extents axis)))))
+    (to-device (view (stack (blocks 0 0) 0) extents) (%residence-of array))))
+(define (%strides sizes first)
+  (if (null? (cdr sizes)) '(1) (let ((rest (%strides (cdr sizes) #f))) (cons (if first first (* (cadr sizes) (car rest))) rest))))
+(define (%bytes-of-name name)
+  (let ((text (symbol->string name)))
+    (cond ((char=? #\8 (string-ref text 1)) 1)
+          ((string=? "16" (substring text 1 3)) 2)
+          ((string=? "32" (substring text 1 3)) 4)
+          ((string=? "64" (substring text 1 3)) 8)
+          (else 2))))
 
 ; --- the graph: #(nodes leaves template), nodes and leaves as vectors. A node is #(operator operands result type sizes residence); inputs come
 ; first and have the operator %input. An operand is (node . n), (leaf . k), (number k . value), (list operand ...) or (is . constant); leaves are
@@ -65,7 +102,6 @@
 (define (%node-type n) (vector-ref n 3))
 (define (%node-sizes n) (vector-ref n 4))
 (define (%node-residence n) (vector-ref n 5))
-(define (%input-node t) (%node '%input '() 0 (tensor-type t) (size t) (tensor-residence t)))
 
 ; What has been seen: #(seen nodes leaves node-count leaf-count), lists with the last first. `seen` has (operands result . operand) for each
 ; application of an operator, known by the list of its operands, which results share.
@@ -174,8 +210,6 @@
                             sort argsort batch-normalization-test))
            (%near-along-space? node nodes leaves))
           (else #f))))
-(define (%space sizes) (if (< (length sizes) 3) '() (cddr sizes)))
-
 (define (%pointwise? operator)
   (if (memq operator '(where tanh sigmoid ReLU GeLU GeLU-tanh SiLU softplus square sign erf sinh cosh asinh acosh atanh log1p expm1 LeakyReLU ELU
                        cast to-device contiguous floor ceiling truncate round not-equal quotient remainder modulo weighted-sum weighted-square-sum))
@@ -215,19 +249,48 @@
 ; --- stages: the segment of stage 0, then the whole operators that need no more, then the segment of stage 1, and so on. A value that is used
 ; in another stage, or by a whole operator, or is wanted of f, is a border.
 
-(define (%run-graph graph tiles inputs)
+(define (%run-graph graph counts inputs)
   (let* ((nodes (vector-ref graph 0))
          (leaves (vector-ref graph 1))
          (template (vector-ref graph 2))
-         (count (vector-length nodes))
-         (near (vector-map (lambda (node) (%near? node nodes leaves)) nodes))
+         (steps (%steps nodes leaves (%template-nodes template) counts))
+         (values (list->vector (append inputs (map (lambda (i) #f) (iota (- (vector-length nodes) (length inputs))))))))
+    (%filled template (%run-steps steps values nodes leaves (%template-nodes template)) leaves)))
+
+; Counts of tiles, or #f: as many as the memory budget asks for.
+(define (%steps nodes leaves wanted counts)
+  (let* ((near (vector-map (lambda (node) (%near? node nodes leaves)) nodes))
          (stages (%stages nodes near))
-         (wanted (%template-nodes template))
-         (borders (%borders nodes near stages wanted))
-         (last (fold-left max 0 (vector->list stages)))
-         (steps (append-map (lambda (stage) (%steps-of-stage stage nodes near stages borders tiles)) (iota (+ last 1))))
-         (values (list->vector (append inputs (map (lambda (i) #f) (iota (- count (length inputs))))))))
-    (%filled template (%run-steps steps values nodes leaves wanted) leaves)))
+         (all (iota (vector-length nodes)))
+         (stages-of (lambda (keep?) (map (lambda (stage) (filter (lambda (n) (if (keep? n) (= stage (vector-ref stages n)) #f)) all))
+                                         (iota (+ 1 (fold-left max 0 (vector->list stages)))))))
+         (near-nodes (stages-of (lambda (n) (vector-ref near n))))
+         (whole-nodes (stages-of (lambda (n) (%whole? n nodes near))))
+         (view (vector nodes (%users nodes wanted)
+                       (vector-map (lambda (node) (map (lambda (o) (%described o nodes leaves)) (%node-operands node))) nodes))))
+    (apply append
+           (map (lambda (groups whole)
+                  (append (map (lambda (group) (cons 'segment (%segment-of (car group) (cdr group) view))) groups)
+                          (map (lambda (n) (cons 'whole n)) whole)))
+                (if counts
+                    (%grouped near-nodes counts (fold-left max 0 (map (lambda (members) (if (null? members) 0 (cdr (%trial members counts view)))) near-nodes)) view)
+                    (%grouped near-nodes (%largest-space (map %node-sizes (vector->list nodes))) (%limit-of-budget near-nodes view leaves) view))
+                whole-nodes))))
+
+; What a tile may hold, in bytes. Of a budget a third of what is left by inputs, their cotangents, borders and theirs, and parameters with
+; their gradients and those of one tile; another third is for borders between.
+(define (%limit-of-budget stages view leaves)
+  (let ((budget (memory-budget)) (nodes (vector-ref view 0)))
+    (define (bytes-of-node n) (let ((node (vector-ref nodes n))) (* (%bytes-of (%node-type node)) (apply * (%node-sizes node)))))
+    (define (bytes-of-leaf t) (if (tensor? t) (* (%bytes-of (tensor-type t)) (apply * (size t))) 0))
+    (if budget
+        (max 1048576
+             (quotient (- budget
+                          (* 3 (apply + (map bytes-of-leaf (vector->list leaves))))
+                          (* 2 (apply + (map bytes-of-node (filter (lambda (n) (%input? (vector-ref nodes n))) (iota (vector-length nodes))))))
+                          (* 2 (apply + (map bytes-of-node (append-map (lambda (members) (%outputs members view)) stages)))))
+                       3))
+        67108864)))
 
 (define (%stages nodes near)
   (let %stages/loop ((n 0) (stages (make-vector (vector-length nodes) 0)))
@@ -243,30 +306,27 @@
 (define (%input? node) (eq? (%node-operator node) '%input))
 (define (%whole? n nodes near) (if (vector-ref near n) #f (not (%input? (vector-ref nodes n)))))
 
-(define (%borders nodes near stages wanted)
-  (let ((marked (lambda (borders n) (if (vector-ref near n) (vector-update borders n #t) borders))))
-    (let %borders/loop ((n 0) (borders (fold-left marked (make-vector (vector-length nodes) #f) wanted)))
+; By node those that use it; -1 is whoever called f.
+(define (%users nodes wanted)
+  (let ((used (lambda (by) (lambda (users n) (vector-update users n (cons by (vector-ref users n)))))))
+    (let %users/loop ((n 0) (users (fold-left (used -1) (make-vector (vector-length nodes) '()) wanted)))
       (if (= n (vector-length nodes))
-          borders
-          (%borders/loop (+ n 1)
-                         (fold-left (lambda (borders m)
-                                      (if (if (vector-ref near n) (= (vector-ref stages n) (vector-ref stages m)) #f) borders (marked borders m)))
-                                    borders (%nodes-in (%node-operands (vector-ref nodes n)))))))))
+          users
+          (%users/loop (+ n 1) (fold-left (used n) users (%nodes-in (%node-operands (vector-ref nodes n)))))))))
 
-(define (%steps-of-stage stage nodes near stages borders tiles)
-  (let* ((here (filter (lambda (n) (= stage (vector-ref stages n))) (iota (vector-length nodes))))
-         (members (filter (lambda (n) (vector-ref near n)) here))
-         (whole (map (lambda (n) (cons 'whole n)) (filter (lambda (n) (%whole? n nodes near)) here))))
-    (if (null? members) whole (cons (cons 'segment (%segment-of members nodes near stages borders tiles)) whole))))
+; What others than the members use of them.
+(define (%outputs members view)
+  (let ((used-elsewhere? (lambda (n) (memv #f (map (lambda (by) (if (memv by members) #t #f)) (vector-ref (vector-ref view 1) n))))))
+    (filter used-elsewhere? members)))
 
-; A segment: #(tiles members inputs outputs leaves descriptions): members are #(number node dead), dead are the numbers that no later member
-; needs; inputs and outputs are numbers, leaves the numbers of those that members use, in their order.
-(define (%segment-of members nodes near stages borders tiles)
-  (let* ((outputs (filter (lambda (n) (vector-ref borders n)) members))
+; A segment: #(tiles members inputs outputs leaves nodes): members are #(number node dead), dead are the numbers that no later member needs;
+; inputs and outputs are numbers, leaves the numbers of those that members use, in their order; nodes has (number . node) of inputs and members.
+(define (%segment-of members tiles view)
+  (let* ((nodes (vector-ref view 0))
+         (outputs (%outputs members view))
          (used (append-map (lambda (n) (%nodes-in (%node-operands (vector-ref nodes n)))) members))
-         (inputs (filter (lambda (n) (if (memv n used) (not (memv n members)) #f)) (iota (vector-length nodes))))
-         (with-dead (%with-dead (reverse members) nodes outputs '())))
-    (vector tiles with-dead inputs outputs
+         (inputs (filter (lambda (n) (if (memv n used) (not (memv n members)) #f)) (iota (vector-length nodes)))))
+    (vector tiles (%with-dead (reverse members) nodes outputs '()) inputs outputs
             (append-map (lambda (n) (%leaves-in (%node-operands (vector-ref nodes n)))) members)
             (map (lambda (n) (cons n (vector-ref nodes n))) (append inputs members)))))
 
@@ -280,6 +340,88 @@
 
 (define (%leaves-in operands)
   (append-map (lambda (o) (case (car o) ((leaf) (list (cdr o))) ((number) (list (cadr o))) ((list) (%leaves-in (cdr o))) (else '()))) operands))
+
+; --- cuts: halos grow with the length of a segment, and so does what a tile holds while it is differentiated; a cut costs a border and its
+; cotangent. A stage is cut where that spares most work, as long as all these borders together hold no more than one tile of the longest segments
+; does. Every segment has as few tiles as its tiles are no heavier with.
+
+; By stage a list of (members . tiles).
+(define (%grouped stages tiles limit view)
+    (let %grouped/loop ((stages stages) (room limit) (groups '()))
+      (if (null? stages)
+          (reverse groups)
+          (let ((cut+room (if (null? (car stages)) (cons '() room) (%tile-cut (list (cons (car stages) (%fitted (car stages) tiles limit view))) room tiles limit view))))
+            (%grouped/loop (cdr stages) (cdr cut+room) (cons (map (lambda (group) (cons (car group) (cddr group))) (car cut+room)) groups))))))
+
+; (work . bytes) that tiles of these members take: the middle tile, times their number, and what it holds while it is differentiated.
+(define (%trial members tiles view)
+  (let* ((nodes (vector-ref view 0))
+         (segment (vector tiles '() '() (%outputs members view) '() (map (lambda (n) (cons n (vector-ref nodes n))) members)))
+         (prepared (fold-left (lambda (l n) (cons (cons (vector n (vector-ref nodes n) '()) (vector-ref (vector-ref view 2) n)) l)) '() members))
+         (work (car (%tile-work segment prepared (%middle-tile tiles)))))
+    (cons (* (apply * tiles) (fold-left (lambda (sum w) (+ sum (* (%work-of-element (vector-ref (car w) 1) (vector-ref (vector-ref view 2) (vector-ref (car w) 0)))
+                                                                  (apply * (cddr w)))))
+                                        0 (map (lambda (w) (cons (car w) (cadr w))) work)))
+          (let ((bytes (map (lambda (w) (* (%bytes-of (%node-type (vector-ref (car w) 1))) (apply * (cdadr w)))) work)))
+            (+ (apply + bytes) (* 2 (fold-left max 0 bytes)))))))
+(define (%middle-tile tiles) (if (null? tiles) 0 (+ (quotient (car tiles) 2) (* (car tiles) (%middle-tile (cdr tiles))))))
+(define (%bytes-of type) (case type ((f64 i64) 8) ((f32 i32) 4) ((bf16 i16) 2) (else 1)))
+; Of what is no product most of the time goes into memory.
+(define (%work-of-element node described)
+  (if (memq (%node-operator node) '(convolve convolve-add-tied transpose-convolve))
+      (/ (* 2 (apply * (size (cadr described)))) (cadr (%node-sizes node)))
+      16))
+
+; (work . tiles) for as few tiles as are no heavier than the limit.
+(define (%fitted members tiles limit view)
+  (let %fitted/loop ((counts (%halved (%at-most tiles members view) '())))
+    (let ((found (%trial members (car counts) view)))
+      (if (if (null? (cdr counts)) #t (<= (cdr found) limit)) (cons (car found) (car counts)) (%fitted/loop (cdr counts))))))
+(define (%halved tiles l)
+  (if (= 1 (apply * tiles)) (cons tiles l) (%halved (map (lambda (n) (quotient (+ n 1) 2)) tiles) (cons tiles l))))
+; No more tiles than the largest output has elements along an axis.
+(define (%at-most tiles members view)
+  (let ((spaces (map (lambda (n) (%space (%node-sizes (vector-ref (vector-ref view 0) n)))) (%outputs members view))))
+    (map (lambda (n i) (min n (fold-left (lambda (most space) (max most (if (< i (length space)) (list-ref space i) 1))) 1 spaces))) tiles (iota (length tiles)))))
+
+; Groups (members work . tiles) cut further, and what is left of the room for borders.
+(define (%tile-cut groups room tiles limit view)
+  (let %cut/loop ((groups groups) (room room) (done '()))
+    (if (null? groups)
+        (cons (reverse done) room)
+        (let ((cut (%best-cut (car groups) room tiles limit view)))
+          (if cut
+              (%cut/loop (append (cdr cut) (cdr groups)) (- room (car cut)) done)
+              (%cut/loop (cdr groups) room (cons (car groups) done)))))))
+
+; (bytes first second), or #f where no cut is worth a border: a twentieth of the work of the group.
+(define (%best-cut group room tiles limit view)
+  (let %best-cut/loop ((left (%cuts (car group) room view)) (best #f) (work (* .95 (cadr group))))
+    (if (null? left)
+        best
+        (let* ((bytes (caar left)) (halves (cdar left))
+               (first (%fitted (car halves) tiles limit view)) (second (%fitted (cdr halves) tiles limit view))
+               (sum (+ (car first) (car second) (* 4 bytes))))
+          (if (< sum work)
+              (%best-cut/loop (cdr left) (list bytes (cons (car halves) first) (cons (cdr halves) second)) sum)
+              (%best-cut/loop (cdr left) best work))))))
+; The cuts with the lightest borders: (bytes members . members).
+(define (%cuts members room view)
+  (let %cuts/loop ((first '()) (rest members) (cuts '()))
+    (if (null? (cdr rest))
+        (let ((in-order (sort-list (lambda (a b) (< (car a) (car b))) cuts))) (list-head in-order (min 8 (length in-order))))
+        (let* ((first (cons (car rest) first)) (bytes (%border-bytes first (cdr rest) view)))
+          (%cuts/loop first (cdr rest) (if (<= bytes room) (cons (cons bytes (cons (reverse first) (cdr rest))) cuts) cuts))))))
+; What the members of the second use of the first and nobody else does, with its cotangent.
+(define (%border-bytes first second view)
+  (fold-left (lambda (sum n)
+               (let ((users (vector-ref (vector-ref view 1) n)) (node (vector-ref (vector-ref view 0) n)))
+                 (if (if (memv #t (map (lambda (by) (if (memv by second) #t #f)) users))
+                         (not (memv #f (map (lambda (by) (if (if (memv by first) #t (memv by second)) #t #f)) users)))
+                         #f)
+                     (+ sum (* 2 (%bytes-of (%node-type node)) (apply * (%node-sizes node))))
+                     sum)))
+             0 first))
 
 ; --- running: values by number, #f where there are none yet or no longer
 
@@ -297,7 +439,7 @@
   (if (eq? (car step) 'whole) (%nodes-in (%node-operands (vector-ref nodes (cdr step)))) (vector-ref (cdr step) 2)))
 (define (%only-later n later values)
   (cond ((= n (vector-length values)) values)
-        ((if (vector-ref values n) (memv n later) #t) (%only-later (+ n 1) later values))
+        ((if (boolean? (vector-ref values n)) #t (memv n later)) (%only-later (+ n 1) later values))
         (else (%only-later (+ n 1) later (vector-update values n #f)))))
 (define (%with-values numbers new values)
   (if (null? numbers) values (%with-values (cdr numbers) (cdr new) (vector-update values (car numbers) (car new)))))
@@ -313,7 +455,7 @@
     ((number) (vector-ref leaves (cadr o)))
     ((list) (map (lambda (o) (%operand-value o values leaves)) (cdr o)))
     (else (cdr o))))
-(define (%in-memory t) t)
+(define (%in-memory t) (if (tensor? t) t (%read-box t (cons (map (lambda (n) 0) (cadddr t)) (cadddr t)))))
 (define (%result value result) (if (pair? value) (list-ref value result) value))
 
 (define (%run-segment segment values leaves)
@@ -390,6 +532,7 @@
 (define (%slices wholes boxes) (map %slice wholes boxes))
 (define (%slice whole box)
   (cond ((not box) '())
+        ((%tile-array? whole) (%read-box whole box))
         ((not (tensor? whole)) whole)
         ((equal? (size whole) (cdr box)) whole)
         (else (crop whole (car box) (cdr box)))))
@@ -527,7 +670,7 @@
                   ((node) (cons (if region (%known-part (cdr o) (%region-box region) known) #f) leaves))
                   ((leaf) (cons (if region (%slice (car leaves) (%region-box region)) (car leaves)) (cdr leaves)))
                   ((number) (cons (car leaves) (cdr leaves)))
-                  ((list) (let ((l (%operand-parts (cdr o) region known leaves))) (cons (filter (lambda (t) t) (car l)) (cdr l))))
+                  ((list) (let ((l (%operand-parts (cdr o) region known leaves))) (cons (remove boolean? (car l)) (cdr l))))
                   (else (cons (cdr o) leaves))))
              (d (%operand-parts (cdr operands) (cdr regions) known (cdr a))))
         (cons (cons (car a) (car d)) (cdr d)))))
@@ -536,13 +679,13 @@
 (define (%part node operands regions box segment)
   (let ((operator (%node-operator node)))
     (case operator
-      ((convolve) (%convolved operator operands (car regions) 2))
-      ((convolve-add-tied) (%convolved operator operands (car regions) 3))
+      ((convolve) (%convolved operator (%with-padding-alone node operands box segment 0 2) (%or-no-padding (car regions) box) 2))
+      ((convolve-add-tied) (%convolved operator (%with-padding-alone node operands box segment 0 3) (%or-no-padding (car regions) box) 3))
       ((transpose-convolve) (if (car regions) (%transpose-convolved operands (car regions) box) (fill (cdr box) 0 (%node-type node) (%node-residence node))))
       ((max-pool)
-       (let ((both (%both-sides (car regions))))
-         (max-pool (%padded (car operands) (car regions) both -inf.0) (cadr operands) (%operand operands 2 (cadr operands)) both)))
-      ((average-pool) (%average-pooled operands (car regions)))
+       (let* ((operands (%with-padding-alone node operands box segment -inf.0 2)) (region (%or-no-padding (car regions) box)) (both (%both-sides region)))
+         (max-pool (%padded (car operands) region both -inf.0) (cadr operands) (%operand operands 2 (cadr operands)) both)))
+      ((average-pool) (%average-pooled (%with-padding-alone node operands box segment 0 2) (%or-no-padding (car regions) box)))
       ((narrow-tensor crop chunk) (car operands))
       ((slice)
        (let ((axis (%axis "slice" (cadr operands) (length (cdr box)))))
@@ -560,9 +703,24 @@
 
 (define (%operand operands i otherwise)
   (cond ((null? operands) otherwise)
-        ((= i 0) (if (car operands) (car operands) otherwise))
+        ((= i 0) (if (boolean? (car operands)) otherwise (car operands)))
         (else (%operand (cdr operands) (- i 1) otherwise))))
 (define (%each-axis x space) (if (number? x) (map (lambda (n) x) space) (if (vector? x) (vector->list x) x)))
+
+; Windows may lie in the padding alone: then there is no region, and the padding that they see is the first operand. Strides stand at k.
+(define (%with-padding-alone node operands box segment number k)
+  (if (not (boolean? (car operands)))
+      operands
+      (let* ((from (cdr (assv (cdar (%node-operands node)) (vector-ref segment 5))))
+             (space (cddr (cdr box)))
+             (pool (memq (%node-operator node) '(max-pool average-pool)))
+             (windows (if pool (%each-axis (cadr operands) space) (%space (size (cadr operands)))))
+             (strides (%each-axis (%operand operands k (if pool windows 1)) space))
+             (dilation (%each-axis (if pool 1 (%operand operands (+ k 2) 1)) space)))
+        (cons (fill (append (list (cadr box) (cadr (%node-sizes from))) (map (lambda (n s w d) (+ (* (- n 1) s) (* d (- w 1)) 1)) space strides windows dilation))
+                    number (%node-type from) (%node-residence from))
+              (cdr operands)))))
+(define (%or-no-padding region box) (if region region (%region (car box) (cdr box))))
 
 ; Padding that both sides of an axis have is the operator's; what one side has beyond that is put there.
 (define (%both-sides region) (map min (cddr (caddr region)) (cddr (cadddr region))))

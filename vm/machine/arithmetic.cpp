@@ -236,7 +236,7 @@ Value Engine::unary(Opcode op, Value x) {
 namespace {
 
 void check_comparable(const Engine& e, const char* name, Value x, Value y) {
-  if (tensors::is_tensor_like(x) || tensors::is_tensor_like(y))
+  if (tensors::is_operand(x) || tensors::is_operand(y))
     throw ProgramError(
         fmt::format("{}: a comparison of tensors is a tensor, which is no condition; (tensor->number t) is the number of "
                     "a tensor of one element, such as an index by (argmax t)",
