@@ -5,25 +5,47 @@
 ; procedure with rules. docs/tiles.md says more.
 
 (define (tiled f x . tiles)
+  (let ((inputs (%tile-inputs "tiled" x)))
+    (if (%recorded? (car inputs))
+        (f x)
+        (let ((counts (%tile-counts "tiled" tiles inputs)))
+          (%run-graph (%graph-of (f (car (%with-recorded x 0))) inputs) counts inputs)))))
+
+; What tiled would do, by segment: the names of its operators, how many tiles along each axis, bytes that one holds while it is differentiated, and
+; its work as a multiple of what it would be without halos.
+(define (tile-plan f x . tiles)
+  (let* ((inputs (%tile-inputs "tile-plan" x))
+         (counts (%tile-counts "tile-plan" tiles inputs))
+         (graph (%graph-of (f (car (%with-recorded x 0))) inputs))
+         (view (%view-of (vector-ref graph 0) (vector-ref graph 1) (%template-nodes (vector-ref graph 2)))))
+    (append-map (lambda ((cons kind segment))
+                  (if (eq? kind 'segment)
+                      (let* ((members (map (lambda (member) (vector-ref member 0)) (vector-ref segment 1))) (tiles (vector-ref segment 0))
+                             (trial (%trial-segment members tiles view))
+                             (all (map (lambda (tile) (%tile-takes trial tile view)) (iota (apply * tiles)))))
+                        (list (list (map (lambda (n) (%node-operator (vector-ref (vector-ref graph 0) n))) members) tiles
+                                    (fold-left (lambda (most tile) (max most (cadr tile))) 0 all)
+                                    (exact->inexact (/ (apply + (map car all)) (car (%trial members (map (lambda (n) 1) tiles) view)))))))
+                      '()))
+                (%steps (vector-ref graph 0) (vector-ref graph 1) (%template-nodes (vector-ref graph 2)) counts))))
+
+(define (%tile-inputs who x)
   (let ((inputs (reverse (%tensors-in x '()))))
-    (cond ((null? inputs) (error "tiled: there is no tensor in" x))
-          ((%recorded? (car inputs)) (f x))
-          (else
-           (let* ((counts (if (null? tiles) #f (%tile-counts (%only "tiled" tiles) (map %sizes-of inputs))))
-                  (y (f (car (%with-recorded x 0))))
-                  (graph (%graph-of y (map (lambda (t) (%node '%input '() 0 (%type-of t) (%sizes-of t) (%residence-of t))) inputs))))
-             (%run-graph graph counts inputs))))))
+    (if (null? inputs) (error (string-append who ": there is no tensor in") x) inputs)))
 
 ; How many tiles along each axis behind the first two, of at most as many elements as the largest tensor has there.
-(define (%tile-counts tiles sizes)
+; #f: as many as memory asks for.
+(define (%tile-counts who tiles inputs)
+  (if (null? tiles) #f (%checked-tiles who (%only who tiles) (map %sizes-of inputs))))
+(define (%checked-tiles who tiles sizes)
   (let* ((space (%largest-space sizes)) (counts (if (number? tiles) (map (lambda (n) tiles) space) tiles)))
-    (cond ((null? space) (error "tiled: tiles lie along the axes behind the first two, and no tensor has more than two; sizes are" sizes))
+    (cond ((null? space) (error (string-append who ": tiles lie along the axes behind the first two, and no tensor has more than two; sizes are") sizes))
           ((not (if (list? counts) (= (length counts) (length space)) #f))
-           (error (format "tiled: expected a number of tiles, or a list of ~a, one for each axis behind the first two, got" (length space)) tiles))
+           (error (format "~a: expected a number of tiles, or a list of ~a, one for each axis behind the first two, got" who (length space)) tiles))
           (else
            (for-each (lambda (n most)
                        (if (not (if (integer? n) (<= 1 n most) #f))
-                           (error (format "tiled: along an axis of ~a elements there are 1 to ~a tiles, not" most most) n)))
+                           (error (format "~a: along an axis of ~a elements there are 1 to ~a tiles, not" who most most) n)))
                      counts space)
            (map inexact->exact counts)))))
 (define (%largest-space sizes)
@@ -106,7 +128,8 @@
 ; What has been seen: #(seen nodes leaves node-count leaf-count), lists with the last first. `seen` has (operands result . operand) for each
 ; application of an operator, known by the list of its operands, which results share.
 (define (%graph-of y inputs)
-  (let* ((seen (vector '() (reverse inputs) '() (length inputs) 0))
+  (let* ((nodes (map (lambda (t) (%node '%input '() 0 (%type-of t) (%sizes-of t) (%residence-of t))) inputs))
+         (seen (vector '() (reverse nodes) '() (length nodes) 0))
          (y+seen (%visit-structure y seen))
          (seen (cdr y+seen)))
     (vector (list->vector (reverse (vector-ref seen 1))) (list->vector (reverse (vector-ref seen 2))) (car y+seen))))
@@ -266,8 +289,7 @@
                                          (iota (+ 1 (fold-left max 0 (vector->list stages)))))))
          (near-nodes (stages-of (lambda (n) (vector-ref near n))))
          (whole-nodes (stages-of (lambda (n) (%whole? n nodes near))))
-         (view (vector nodes (%users nodes wanted)
-                       (vector-map (lambda (node) (map (lambda (o) (%described o nodes leaves)) (%node-operands node))) nodes))))
+         (view (%view-of nodes leaves wanted)))
     (apply append
            (map (lambda (groups whole)
                   (append (map (lambda (group) (cons 'segment (%segment-of (car group) (cdr group) view))) groups)
@@ -276,6 +298,11 @@
                     (%grouped near-nodes counts (fold-left max 0 (map (lambda (members) (if (null? members) 0 (cdr (%trial members counts view)))) near-nodes)) view)
                     (%grouped near-nodes (%largest-space (map %node-sizes (vector->list nodes))) (%limit-of-budget near-nodes view leaves) view))
                 whole-nodes))))
+
+; Nodes, by node those that use it, and its operands as operand-regions takes them.
+(define (%view-of nodes leaves wanted)
+  (vector nodes (%users nodes wanted)
+          (vector-map (lambda (node) (map (lambda (o) (%described o nodes leaves)) (%node-operands node))) nodes)))
 
 ; What a tile may hold, in bytes. Of a budget a third of what is left by inputs, their cotangents, borders and theirs, and parameters with
 ; their gradients and those of one tile; another third is for borders between.
@@ -316,17 +343,21 @@
 
 ; What others than the members use of them.
 (define (%outputs members view)
-  (let ((used-elsewhere? (lambda (n) (memv #f (map (lambda (by) (if (memv by members) #t #f)) (vector-ref (vector-ref view 1) n))))))
-    (filter used-elsewhere? members)))
+  (let ((inside (%marked members (make-vector (vector-length (vector-ref view 0)) #f))) (users (vector-ref view 1)))
+    (filter (lambda (n) (%any? (lambda (by) (if (< by 0) #t (not (vector-ref inside by)))) (vector-ref users n))) members)))
+(define (%marked numbers marks) (fold-left (lambda (marks n) (vector-update marks n #t)) marks numbers))
+(define (%any? holds? l) (if (null? l) #f (if (holds? (car l)) #t (%any? holds? (cdr l)))))
 
 ; A segment: #(tiles members inputs outputs leaves nodes): members are #(number node dead), dead are the numbers that no later member needs;
 ; inputs and outputs are numbers, leaves the numbers of those that members use, in their order; nodes has (number . node) of inputs and members.
 (define (%segment-of members tiles view)
   (let* ((nodes (vector-ref view 0))
          (outputs (%outputs members view))
-         (used (append-map (lambda (n) (%nodes-in (%node-operands (vector-ref nodes n)))) members))
-         (inputs (filter (lambda (n) (if (memv n used) (not (memv n members)) #f)) (iota (vector-length nodes)))))
-    (vector tiles (%with-dead (reverse members) nodes outputs '()) inputs outputs
+         (none (make-vector (vector-length nodes) #f))
+         (used (%marked (append-map (lambda (n) (%nodes-in (%node-operands (vector-ref nodes n)))) members) none))
+         (inside (%marked members none))
+         (inputs (filter (lambda (n) (if (vector-ref used n) (not (vector-ref inside n)) #f)) (iota (vector-length nodes)))))
+    (vector tiles (%with-dead (reverse members) nodes (%marked outputs none) '()) inputs outputs
             (append-map (lambda (n) (%leaves-in (%node-operands (vector-ref nodes n)))) members)
             (map (lambda (n) (cons n (vector-ref nodes n))) (append inputs members)))))
 
@@ -334,8 +365,8 @@
   (if (null? members)
       l
       (let* ((node (vector-ref nodes (car members)))
-             (dead (filter (lambda (m) (not (memv m kept))) (%distinct (%nodes-in (%node-operands node))))))
-        (%with-dead (cdr members) nodes (append dead kept) (cons (vector (car members) node dead) l)))))
+             (dead (filter (lambda (m) (not (vector-ref kept m))) (%distinct (%nodes-in (%node-operands node))))))
+        (%with-dead (cdr members) nodes (%marked dead kept) (cons (vector (car members) node dead) l)))))
 (define (%distinct l) (if (null? l) '() (if (memv (car l) (cdr l)) (%distinct (cdr l)) (cons (car l) (%distinct (cdr l))))))
 
 (define (%leaves-in operands)
@@ -353,17 +384,26 @@
           (let ((cut+room (if (null? (car stages)) (cons '() room) (%tile-cut (list (cons (car stages) (%fitted (car stages) tiles limit view))) room tiles limit view))))
             (%grouped/loop (cdr stages) (cdr cut+room) (cons (map (lambda (group) (cons (car group) (cddr group))) (car cut+room)) groups))))))
 
-; (work . bytes) that tiles of these members take: the middle tile, times their number, and what it holds while it is differentiated.
+; (work . bytes) that tiles of these members take, by the middle one: work times as many as its outputs are of all.
 (define (%trial members tiles view)
-  (let* ((nodes (vector-ref view 0))
-         (segment (vector tiles '() '() (%outputs members view) '() (map (lambda (n) (cons n (vector-ref nodes n))) members)))
-         (prepared (fold-left (lambda (l n) (cons (cons (vector n (vector-ref nodes n) '()) (vector-ref (vector-ref view 2) n)) l)) '() members))
-         (work (car (%tile-work segment prepared (%middle-tile tiles)))))
-    (cons (* (apply * tiles) (fold-left (lambda (sum w) (+ sum (* (%work-of-element (vector-ref (car w) 1) (vector-ref (vector-ref view 2) (vector-ref (car w) 0)))
-                                                                  (apply * (cddr w)))))
-                                        0 (map (lambda (w) (cons (car w) (cadr w))) work)))
-          (let ((bytes (map (lambda (w) (* (%bytes-of (%node-type (vector-ref (car w) 1))) (apply * (cdadr w)))) work)))
-            (+ (apply + bytes) (* 2 (fold-left max 0 bytes)))))))
+  (let* ((segment+prepared (%trial-segment members tiles view))
+         (found (%tile-takes segment+prepared (%middle-tile tiles) view))
+         (all (apply + (map (lambda (n) (apply * (%node-sizes (vector-ref (vector-ref view 0) n)))) (vector-ref (car segment+prepared) 3)))))
+    (cons (* (car found) (/ all (max 1 (caddr found)))) (cadr found))))
+(define (%trial-segment members tiles view)
+  (let ((nodes (vector-ref view 0)))
+    (cons (vector tiles '() '() (%outputs members view) '() (map (lambda (n) (cons n (vector-ref nodes n))) members))
+          (fold-left (lambda (l n) (cons (cons (vector n (vector-ref nodes n) '()) (vector-ref (vector-ref view 2) n)) l)) '() members))))
+
+; Of one tile: work, bytes that it holds while it is differentiated, and elements of its outputs.
+(define (%tile-takes segment+prepared tile view)
+  (let* ((work (%tile-work (car segment+prepared) (cdr segment+prepared) tile))
+         (elements (map (lambda ((cons member (cons box regions))) (apply * (cdr box))) (car work)))
+         (nodes (map (lambda (w) (vector-ref (car w) 1)) (car work)))
+         (bytes (map (lambda (node n) (* n (%bytes-of (%node-type node)))) nodes elements)))
+    (list (apply + (map (lambda (w node n) (* n (%work-of-element node (vector-ref (vector-ref view 2) (vector-ref (car w) 0))))) (car work) nodes elements))
+          (+ (apply + bytes) (* 2 (fold-left max 0 bytes)))
+          (apply + (map (lambda (box) (if box (apply * (cdr box)) 0)) (caddr work))))))
 (define (%middle-tile tiles) (if (null? tiles) 0 (+ (quotient (car tiles) 2) (* (car tiles) (%middle-tile (cdr tiles))))))
 (define (%bytes-of type) (case type ((f64 i64) 8) ((f32 i32) 4) ((bf16 i16) 2) (else 1)))
 ; Of what is no product most of the time goes into memory.
@@ -405,42 +445,39 @@
           (if (< sum work)
               (%best-cut/loop (cdr left) (list bytes (cons (car halves) first) (cons (cdr halves) second)) sum)
               (%best-cut/loop (cdr left) best work))))))
-; The cuts with the lightest borders: (bytes members . members).
+; The cuts with the lightest borders, which are what lives on behind them, with its cotangent: (bytes members . members). What others use is a
+; border in any case.
 (define (%cuts members room view)
-  (let %cuts/loop ((first '()) (rest members) (cuts '()))
-    (if (null? (cdr rest))
-        (let ((in-order (sort-list (lambda (a b) (< (car a) (car b))) cuts))) (list-head in-order (min 8 (length in-order))))
-        (let* ((first (cons (car rest) first)) (bytes (%border-bytes first (cdr rest) view)))
-          (%cuts/loop first (cdr rest) (if (<= bytes room) (cons (cons bytes (cons (reverse first) (cdr rest))) cuts) cuts))))))
-; What the members of the second use of the first and nobody else does, with its cotangent.
-(define (%border-bytes first second view)
-  (fold-left (lambda (sum n)
-               (let ((users (vector-ref (vector-ref view 1) n)) (node (vector-ref (vector-ref view 0) n)))
-                 (if (if (memv #t (map (lambda (by) (if (memv by second) #t #f)) users))
-                         (not (memv #f (map (lambda (by) (if (if (memv by first) #t (memv by second)) #t #f)) users)))
-                         #f)
-                     (+ sum (* 2 (%bytes-of (%node-type node)) (apply * (%node-sizes node))))
-                     sum)))
-             0 first))
+  (let* ((nodes (vector-ref view 0)) (users (vector-ref view 1))
+         (borders (%marked (%outputs members view) (make-vector (vector-length nodes) #f))))
+    (define (last-use n) (fold-left max n (vector-ref users n)))
+    (define (bytes-of n) (let ((node (vector-ref nodes n))) (* 2 (%bytes-of (%node-type node)) (apply * (%node-sizes node)))))
+    (let %cuts/loop ((first '()) (rest members) (alive '()) (cuts '()))
+      (if (null? (cdr rest))
+          (let ((in-order (sort-list (lambda (a b) (< (car a) (car b))) cuts))) (list-head in-order (min 8 (length in-order))))
+          (let* ((n (car rest))
+                 (alive (filter (lambda ((cons last bytes)) (> last n)) (if (vector-ref borders n) alive (cons (cons (last-use n) (bytes-of n)) alive))))
+                 (bytes (apply + (map cdr alive)))
+                 (first (cons n first)))
+            (%cuts/loop first (cdr rest) alive (if (<= bytes room) (cons (cons bytes (cons (reverse first) (cdr rest))) cuts) cuts)))))))
 
 ; --- running: values by number, #f where there are none yet or no longer
 
 (define (%run-steps steps values nodes leaves wanted)
-  (if (null? steps)
-      values
-      (let* ((step (car steps))
-             (values (if (eq? (car step) 'whole)
-                         (vector-update values (cdr step) (%whole-value (vector-ref nodes (cdr step)) values leaves))
-                         (%with-values (vector-ref (cdr step) 3) (%run-segment (cdr step) values leaves) values)))
-             (later (append wanted (append-map (lambda (step) (%read-by step nodes)) (cdr steps)))))
-        (%run-steps (cdr steps) (%only-later 0 later values) nodes leaves wanted))))
+  (fold-left (lambda (values (cons step dead))
+               (let ((values (if (eq? (car step) 'whole)
+                                 (vector-update values (cdr step) (%whole-value (vector-ref nodes (cdr step)) values leaves))
+                                 (%with-values (vector-ref (cdr step) 3) (%run-segment (cdr step) values leaves) values))))
+                 (fold-left (lambda (values n) (vector-update values n #f)) values dead)))
+             values (%with-dropped (reverse steps) nodes (%marked wanted (make-vector (vector-length nodes) #f)) '())))
 
-(define (%read-by step nodes)
-  (if (eq? (car step) 'whole) (%nodes-in (%node-operands (vector-ref nodes (cdr step)))) (vector-ref (cdr step) 2)))
-(define (%only-later n later values)
-  (cond ((= n (vector-length values)) values)
-        ((if (boolean? (vector-ref values n)) #t (memv n later)) (%only-later (+ n 1) later values))
-        (else (%only-later (+ n 1) later (vector-update values n #f)))))
+; (step . numbers that no later step reads), of steps from the last one.
+(define (%with-dropped steps nodes kept l)
+  (if (null? steps)
+      l
+      (let* ((read (if (eq? (caar steps) 'whole) (%nodes-in (%node-operands (vector-ref nodes (cdar steps)))) (vector-ref (cdar steps) 2)))
+             (dead (filter (lambda (n) (not (vector-ref kept n))) (%distinct read))))
+        (%with-dropped (cdr steps) nodes (%marked dead kept) (cons (cons (car steps) dead) l)))))
 (define (%with-values numbers new values)
   (if (null? numbers) values (%with-values (cdr numbers) (cdr new) (vector-update values (car numbers) (car new)))))
 
@@ -589,9 +626,9 @@
     (let %tile-work/loop ((members prepared) (boxes boxes) (work '()))
       (if (null? members)
           (list work (map (lambda (n) (%box-of n boxes)) (vector-ref segment 2)) out)
-          (let* ((member (caar members)) (box (%box-of (vector-ref member 0) boxes)))
+          (let* ((member (caar members)) (n (vector-ref member 0)) (box (%box-of n boxes)))
             (if box
-                (let ((regions (%regions (vector-ref member 1) (cdar members) box)))
+                (let ((regions (%regions (vector-ref member 1) (cdar members) box)) (boxes (remove (lambda (entry) (= n (car entry))) boxes)))
                   (%tile-work/loop (cdr members) (%with-boxes (%node-operands (vector-ref member 1)) regions boxes) (cons (cons member (cons box regions)) work)))
                 (%tile-work/loop (cdr members) boxes work)))))))
 

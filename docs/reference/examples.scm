@@ -426,6 +426,8 @@
 ; tiled
 (define (halves x) (max-pool (tanh x) 2))
 (tiled halves (view (arange 16) '(1 1 4 4)) 2)
+; tile-plan
+(tile-plan (lambda (x) (ReLU (convolve x (ones '(1 1 3 3)) 1 1))) (ones '(1 1 64 64)) 4)
 ; memory-budget
 (memory-budget)
 

@@ -63,8 +63,22 @@ void narrow_part(const RegionCall& call) {
     call.needed[1].within(i, steps_within(call.box[i], call.call.attributes[0].list()[static_cast<std::size_t>(i)], 1,
                                           call.call.inputs[1].shape[i]));
 }
-// Elements of the first that the part replaces do not matter, but a box around the others is the box again.
-constexpr RegionRule kRegionsOfPart = {"its place, and moved", narrow_part};
+constexpr RegionRule kRegionsOfAddedPart = {"its place, and moved", narrow_part};
+
+// Elements of the first that the part replaces do not matter.
+void narrow_with_part(const RegionCall& call) {
+  narrow_part(call);
+  std::int64_t replaced = 1, all = 1;
+  for (int i = 0; i < call.box.rank(); ++i) {
+    replaced *= call.needed[1].box[i].size();
+    all *= call.box[i].size();
+  }
+  if (replaced == all)
+    call.needed[0].unseen();
+  else if (replaced != 0)
+    call.needed[0].loosen(Fit::loose);
+}
+constexpr RegionRule kRegionsOfReplacedPart = {"its place, and moved", narrow_with_part};
 
 Tensor cut(const VjpCall& call) {
   return call.runtime.apply(OperatorId::crop, {call.cotangents[0]},
@@ -99,14 +113,14 @@ void part_jvp(const JvpCall& call) {
 namespace definitions {
 
 constinit const Definition with_part = {.infer = infer_part,
-                                        .regions = &kRegionsOfPart,
+                                        .regions = &kRegionsOfReplacedPart,
                                         .kernel = with_part_kernel,
                                         .vjp = with_part_vjp,
                                         .jvp = part_jvp,
                                         .may_overwrite = keep_input(0),
                                         .cost = cost_of_part};
 constinit const Definition add_part = {.infer = infer_part,
-                                       .regions = &kRegionsOfPart,
+                                       .regions = &kRegionsOfAddedPart,
                                        .kernel = add_part_kernel,
                                        .vjp = add_part_vjp,
                                        .jvp = part_jvp,

@@ -249,8 +249,8 @@ Value Engine::tensor(std::uint16_t which, Frame* frame, std::span<const std::uin
   Value v = stoppable(*this, [&] {
     return which < bytecode::kFirstTensorProcedure
                ? tensors::apply(*this, static_cast<ops::OperatorId>(which), given, consumed)
-               : tensors::procedure(*this, static_cast<bytecode::TensorProcedure>(which - bytecode::kFirstTensorProcedure),
-                                    given, consumed);
+               : tensors::procedure(*this, static_cast<bytecode::TensorProcedure>(which - bytecode::kFirstTensorProcedure), given,
+                                    consumed);
   });
   for (std::size_t i = 0; i < fields.size(); ++i)
     if ((fields[i] & kLastUse) != 0) heap_.release(operands[i]);

@@ -316,8 +316,7 @@ Value number_of_tensor(Engine& engine, Value tensor) {
 
 Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> operands, std::uint64_t consumed) {
   if (which >= TensorProcedure::file_size) return file_procedure(engine, which, operands);
-  if (which == TensorProcedure::memory_budget)
-    return engine.budget_asked ? value::integer(engine.state_budget) : value::kFalse;
+  if (which == TensorProcedure::memory_budget) return engine.budget_asked ? value::integer(engine.state_budget) : value::kFalse;
   Value v = operands[0];
   if (which == TensorProcedure::apply_operator) return apply_by_name(engine, operands, consumed);
   if (which == TensorProcedure::operand_regions) return operand_regions(engine, operands);

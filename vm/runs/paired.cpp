@@ -1,6 +1,6 @@
 // Walks over a value and what belongs to it side by side (graph.h).
-#include "vm/machine/recorded.h"
 #include "vm/machine/errors.h"
+#include "vm/machine/recorded.h"
 #include "vm/runs/children.h"
 #include "vm/runs/graph.h"
 #include "vm/runs/met.h"
