@@ -330,7 +330,7 @@ TEST_CASE("a part of a result is made of the regions declared, and of all that a
   // do not matter; and a run of elements is no box.
   CHECK(names == "argmax argmin argsort attend average-pool cholesky convolve convolve-add-tied determinant embedding "
                  "fused-scale-mask-softmax gather log-softmax lower-triangle max-pool scatter-add softmax solve sort top-k "
-                 "transpose-convolve triangular-solve upper-triangle view ");
+                 "transpose-convolve triangular-solve upper-triangle view with-part ");
 }
 
 TEST_CASE("no element outside of a region changes a part of large results either") {

@@ -7,8 +7,10 @@
 (define (normal-of sizes key) (randn sizes 'f64 #f key))
 (define (far a b) (max-value (abs (- a b))))
 (define (size-of t) (max 1 (max-value (abs t))))
+; What no tile looks at has the cotangent 0.
 (define (close? a b)
-  (cond ((tensor? a) (and (tensor? b) (equal? (size a) (size b)) (< (far a b) (* 1e-12 (size-of a)))))
+  (cond ((and (tensor? a) (eqv? b 0)) (= 0 (max-value (abs a))))
+        ((tensor? a) (and (tensor? b) (equal? (size a) (size b)) (< (far a b) (* 1e-12 (size-of a)))))
         ((pair? a) (and (close? (car a) (car b)) (close? (cdr a) (cdr b))))
         ((number? a) (< (abs (- a b)) (* 1e-12 (max 1 (abs a)))))
         (else (equal? a b))))
@@ -43,6 +45,12 @@
 (define (joined c axes key)
   (cons (list (normal-of (append (list c c) (each axes (lambda (i) 3))) key) (normal-of (append (list c (* 2 c)) (each axes (lambda (i) 1))) (+ key 1)))
         (lambda (p x) (convolve (concat-tensors (list (sigmoid (convolve x (car p) 1 1)) x) 1) (cadr p)))))
+; Behind x along an axis of space a tensor that f knows.
+(define (continued c axes key)
+  (cons (list (normal-of (list c 2) key))
+        (lambda (p x)
+          (let ((sizes (size x)))
+            (concat-tensors (list x (expand-tensor (view (car p) (append (list 1 c 2) (each (- axes 1) (lambda (i) 1)))) (append (list (car sizes) c 2) (cdddr sizes)))) 2)))))
 (define (normed c axes key)
   (cons (list (normal-of (list c) key) (normal-of (list c) (+ key 1)))
         (lambda (p x) (car (batch-normalization-training x (car p) (cadr p) .1)))))
@@ -57,7 +65,7 @@
 (define (grouped c axes key)
   (cons (list (normal-of (list c) key) (normal-of (list c) (+ key 1))) (lambda (p x) (group-normalization x (car p) (cadr p) 1))))
 (define layers
-  (list convolution convolution convolution tied widened skipped joined normed tested squeezed grouped
+  (list convolution convolution convolution tied widened skipped joined continued normed tested squeezed grouped
         (pooled max-pool) (pooled (lambda (x k s p) (average-pool x k s p #t))) (pooled (lambda (x k s p) (average-pool x k s p #f)))
         (simple (lambda (x key axes) (ReLU x))) (simple (lambda (x key axes) (LeakyReLU x .3))) (simple (lambda (x key axes) (* (tanh x) 1.5)))
         (simple (lambda (x key axes) (softmax x 1))) (simple (lambda (x key axes) (upsample-nearest x 2)))
