@@ -6,7 +6,7 @@
 ; writes --images of --size points to FOLDER, then prints the loss of each of --epochs rounds over them and how many of as many new images are told
 ; rightly. docs/tiles.md says how it works.
 (import network)
-(define option (command-line-options '((size 256) (images 8) (epochs 6) (rate .01) (folder "." text))))
+(define option (command-line-options '((size 128) (images 16) (epochs 8) (rate .01) (folder "." text))))
 (define n (option 'size))
 
 ; Noise of bytes, and in one place a patch of a quarter of the size with stripes: of class 0 along, of class 1 across.
