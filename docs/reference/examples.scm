@@ -428,6 +428,13 @@
 (define plan (get-streaming-plan total (ones '(2 3))))
 (car plan) ; on a device to which tensors stream there are launches in it
 (call-with-streaming-plan plan total (ones '(2 3)))
+; tiled
+(define (halves x) (max-pool (tanh x) 2))
+(tiled halves (view (arange 16) '(1 1 4 4)) 2)
+; tile-plan
+(tile-plan (lambda (x) (ReLU (convolve x (ones '(1 1 3 3)) 1 1))) (ones '(1 1 64 64)) 4)
+; memory-budget
+(memory-budget)
 
 ;;; Steps and capsules
 ;;;; A capsule is a run that was stopped, a value like any other. [Interruption](../language.md#6-interruption) says what counts as a step and as work, [Schedules](../language.md#7-schedules) what a schedule is.
@@ -504,6 +511,8 @@
 (list (nonzero (list->tensor '(0 7 0 8))) (nonzero (list->tensor '((0 1) (1 0)))))
 ; crop
 (crop (list->tensor '((1 2 3) (4 5 6))) '(0 1) '(2 2))
+; with-part, add-part
+(list (with-part (zeros '(4)) (ones '(2)) '(1)) (add-part (ones '(4)) (ones '(2)) '(1)))
 ; chunk, split
 (list (chunk (arange 5) 0 2 0) (split (arange 4) 0 2) (split (arange 3) 0 '(2 1)))
 ; decimate
@@ -532,6 +541,10 @@
 (gather (list->tensor '((1 2) (3 4))) (list->tensor '((1) (0)) 'i64) 1)
 ; scatter-add
 (scatter-add (zeros '(3)) (list->tensor '(0 2 0) 'i64) (list->tensor '(1 2 3)) 0)
+; apply-operator
+(apply-operator 'concat-tensors (list (list (arange 2) (arange 3)) 0))
+; operand-regions
+(operand-regions 'max-pool (list (zeros '(1 1 8 8)) 2) 0 '(0 0 1 1) '(1 1 2 3))
 
 ;;; Tensors: element by element
 ;;;; Types are promoted as in NumPy, and a number of the program takes the type of the tensor. Comparisons give tensors of 0 and 1, of type u8. [Tensors](../language.md#10-tensors) has more.

@@ -341,6 +341,14 @@ void launched(const Call& call, ResultTypes& types, const OperandSizes& sizes, s
 
 } // namespace
 
+ResultTypes Runtime::inferred(const Call& call) {
+  ResultTypes types;
+  OperandSizes sizes;
+  infer(call, types, sizes);
+  common_device(call.op, call.inputs);
+  return types;
+}
+
 unsigned Runtime::apply(const Operator& op, std::span<Tensor> inputs, std::span<const bool> consumed,
                         const Attributes& attributes, std::span<Tensor> outputs) {
   assert(well_formed(op, attributes));

@@ -28,6 +28,8 @@ public:
   Tensor empty(DType dtype, const Shape& shape, Device& device);
   // to = to + from, in the memory of one of them if nobody else has it and it is dense.
   void accumulate(Tensor& to, Tensor from);
+  // Type and shape of each result of a call, by descriptions of its inputs. Throws OperatorError as apply() does.
+  static ResultTypes inferred(const Call& call);
   // The work that apply() counts for such a call with such results, whether they have elements or not.
   static std::uint64_t modelled_work(const Call& call, std::span<const Tensor> results);
   static Cost modelled_cost(const Call& call, std::span<const Tensor> results);

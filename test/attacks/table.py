@@ -770,6 +770,21 @@ PLANS = LIES + [
         ("a trace on a full disk", "(run -1 t)", (OVER, STOPPED, ERROR, BAD), "", ("--device=emulated,memory=1MiB,host=8MiB", "--trace-file=/dev/full"), 32))
 ]
 
+TILES = [
+    Attack("a doubled graph of recorded tensors", "(define x (ones '(1 1 4 4)))\n(display (size (tiled (lambda (x) (let loop ((i 0) (x x)) (if (= i 60) x (loop (+ i 1) (+ x x))))) x 2)))", ENDED),
+    Attack("a doubled graph that is shown", "(display (tiled (lambda (x) (let loop ((i 0) (x x)) (if (= i 60) (begin (display x) 1) (loop (+ i 1) (+ x x))))) (ones '(1 1 4 4)) 2))", ENDED),
+    Attack("doubled graphs that are compared", "(define (f x) (let loop ((i 0) (x x)) (if (= i 60) x (loop (+ i 1) (+ x x)))))\n(tiled (lambda (x) (equal? (f x) (f (* 1 x)))) (ones '(1 1 4 4)) 2)", (STOPPED, ENDED)),
+    Attack("a graph without end", "(tiled (lambda (x) (let loop ((x x)) (loop (tanh x)))) (ones '(1 1 4 4)) 2)", (OVER, STOPPED)),
+    Attack("a long graph", "(display (size (tiled (lambda (x) (let loop ((i 0) (x x)) (if (= i 20000) x (loop (+ i 1) (tanh x))))) (ones '(1 1 4 4)) 2)))", (ENDED, OVER, STOPPED)),
+    Attack("millions of tiles", "(tiled tanh (expand-tensor (fill '(1 1 1 1) 1.) '(1 1 100000 100000)) 100000)", (OVER, STOPPED)),
+    Attack("recorded tensors that are made up", "(tiled (lambda (x) (vector '%recorded 'f32 '(1 1 4 4) 'cpu 'ReLU (list (vector '%recorded 'f32 '(1 1 9 9) 'cpu '%input 7 0)) 0)) (ones '(1 1 4 4)) 2)", ERROR),
+    Attack("a recorded tensor of no operator", "(tiled (lambda (x) (vector '%recorded 'f32 '(1 1 4 4) 'cpu 7 (list x) 0)) (ones '(1 1 4 4)) 2)", ERROR),
+    Attack("a recorded tensor with operands that are none", "(tiled (lambda (x) (vector '%recorded 'f32 '(1 1 4 4) 'cpu 'ReLU 7 0)) (ones '(1 1 4 4)) 2)", ERROR),
+    Attack("a recorded tensor of a huge shape", "(+ 1 (vector '%recorded 'f32 '(100000000000000 100000000000000 100000000000000) 'cpu '%input 0 0))", (ERROR, ENDED)),
+    Attack("a key that is made up", "(display (dropout (ones '(4)) .5 (vector '%key -1 'x)))", ERROR),
+    Attack("operands without end", ONE + "(apply-operator 'concat-tensors (list (let loop ((i 0) (l '())) (if (= i 1000000) l (loop (+ i 1) (cons one l)))) 0))", (OVER, STOPPED, ERROR)),
+]
+
 HANDLERS = [
     Attack("handlers within each other", "(define (f n) (call-with-error-handler list (lambda () (+ 1 (f (+ n 1))))))\n(f 0)", OVER),
     Attack("a handler for memory", "(define (grow l) (grow (cons (make-vector 100 l) l)))\n(call-with-error-handler list (lambda () (grow '())))", OVER),
@@ -792,4 +807,4 @@ HANDLERS = [
     Attack("keys without end", "(split-key 1 1000000000)", (STOPPED, OVER)),
 ]
 
-ATTACKS = TEXTS + FILES + DATA + VALUES + RUNS + TENSORS + STATES + HANDLERS + SPILLING + PLANS
+ATTACKS = TEXTS + FILES + DATA + VALUES + RUNS + TENSORS + STATES + TILES + HANDLERS + SPILLING + PLANS

@@ -191,6 +191,18 @@ inline bool Maker::make_element(OperatorId id, Sample& sample) {
   case OperatorId::add_rows:
     sample.inputs = {tensor(type, Shape{7, classes}), tensor(type, Shape{stack, 3, classes}), indices(Shape{stack, 3}, 7)};
     return true;
+  case OperatorId::with_part:
+  case OperatorId::add_part: {
+    Shape part = s;
+    std::vector<std::int64_t> starts;
+    for (int i = 0; i < s.rank(); ++i) {
+      starts.push_back(below(s[i] + 1));
+      part[i] = s[i] == starts.back() ? 0 : 1 + below(s[i] - starts.back());
+    }
+    sample.inputs = {tensor(type, s), tensor(type, part)};
+    values = {list_of(std::move(starts))};
+    return true;
+  }
   case OperatorId::add_within: {
     Shape part = s;
     std::vector<std::int64_t> starts, steps;

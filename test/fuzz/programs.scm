@@ -139,6 +139,15 @@
 (define (f (list a b)) (sumall (square (product a (tanh (product a b))))))
 (write (cdr (checkpoint-*j f (list (fill '(2 2) .5) (fill '(2 2) .25)) 1)))
 (write (cdr (hessian-vector f (list (fill '(2 2) .5) (fill '(2 2) .25)) (list (fill '(2 2) 1.) (fill '(2 2) 1.)))))
+;;; tiled
+(define x (view (sin (arange 60 'f64)) '(1 2 6 5)))
+(define w (view (cos (arange 36 'f64)) '(2 2 3 3)))
+(define (net w x) (max-pool (tanh (+ x (car (batch-normalization-training (convolve x w 1 1) (ones '(2) 'f64) (zeros '(2) 'f64))))) 2))
+(define (loss w+x) (sumall (square (tiled (lambda (x) (net (car w+x) x)) (cdr w+x) '(2 3)))))
+(write (list (*j loss (cons w x) 1) (j* loss (cons w x) (cons w x))))
+(write (with-schedule "binomial,base=100,snapshots=2" (lambda () (checkpoint-*j loss (cons w x) 1))))
+(write (operand-regions 'max-pool (list x 2) 0 '(0 0 1 1) '(1 2 2 1)))
+(write (apply-operator 'with-part (list x (zeros '(1 1 2 2) 'f64) '(0 1 2 3))))
 ;;; guarded
 (define (f x n) (call-with-error-handler (lambda (m l) (if (null? l) x (* x (car l)))) (lambda () (if (= n 0) (car x) (if (> x .3) (error "large" x n) (* 2 (f (* x .9) (- n 1))))))))
 (write (list (f .2 3) (*j (lambda (x) (f x 4)) .2 1.) (j* (lambda (x) (f x 4)) .25 1.)))

@@ -40,6 +40,12 @@ void add_examples_of_elements(std::vector<Example>& all) {
   add(O::embedding, {in({5, 3}), indices({2, 4}, 5)});
   add(O::embedding, {permuted(in({2, 3, 5}), {2, 1, 0}), indices({4}, 5)});
   add(O::embedding, {in({4}), indices({3}, 4)});
+  for (const O op : {O::with_part, O::add_part}) {
+    add(op, {in({3, 5}), in({2, 2})}, {list({1, 3})});
+    add(op, {permuted(in({2, 3, 4}), {1, 2, 0}), permuted(in({2, 1, 3}), {2, 0, 1})}, {list({0, 1, 1})});
+    add(op, {in({4}), in({4})}, {list({0})});
+    add(op, {in({}), in({})}, {list({})});
+  }
   add(O::gather, {in({3, 5}), indices({2, 4}, 5)}, {integer(1)});
   add(O::gather, {permuted(in({3, 4, 2}), {1, 0, 2}), indices({6, 3, 2}, 4)}, {integer(-3)});
   add(O::scatter_add, {in({3, 5}), indices({2, 4}, 5), in({2, 4})}, {integer(1)});

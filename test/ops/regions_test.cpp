@@ -327,10 +327,10 @@ TEST_CASE("a part of a result is made of the regions declared, and of all that a
     if (!name.starts_with('%')) names += name + " ";
   // All others of programs' operators are exact. Of these, numbers or indices decide which elements of a line matter; the gap of
   // a window may meet the operand's border, and weights padding alone; triangles, and the only element of a line, have parts that
-  // do not matter; and a run of elements is no box.
+  // do not matter; a run of elements is no box, nor is what a part leaves of what it replaces.
   CHECK(names == "argmax argmin argsort attend average-pool cholesky convolve convolve-add-tied determinant embedding "
                  "fused-scale-mask-softmax gather log-softmax lower-triangle max-pool scatter-add softmax solve sort top-k "
-                 "transpose-convolve triangular-solve upper-triangle view ");
+                 "transpose-convolve triangular-solve upper-triangle view with-part ");
 }
 
 TEST_CASE("no element outside of a region changes a part of large results either") {

@@ -41,9 +41,16 @@ STEPS = """(define (in-steps step pieces x y)
 """
 
 
+# A tensor of two rows and three columns as an image of one channel, by tiles.
+TILES = """(define (in-tiles f t . tiles) (view (apply tiled f (view t '(1 1 2 3)) tiles) '(2 3)))
+(define (image t) (view t '(1 1 2 3)))
+(define (part-of t row column) (crop t (list 0 0 row column) '(1 1 2 3)))
+"""
+
+
 def used_by(text):
     """The definitions above that generated text uses, or may use."""
-    return RULED + (STEPS if '-in-steps' in text else '')
+    return RULED + (STEPS if '-in-steps' in text else '') + (TILES if 'in-tiles' in text else '')
 
 
 class Generator:
@@ -203,6 +210,7 @@ class Generator:
             lambda: with_name("(concat-tensors (list (narrow-tensor {0} 1 1 2) (narrow-tensor (sin {0}) 1 0 1)) 1)"),
             lambda: '(attend %s %s %s %s %s)' % (sub(), sub(), sub(), r.choice(['.7', '1', '-.3']), r.choice(['#t', '#f'])),
             lambda: self.in_steps(env, depth), lambda: self.in_steps(env, depth),
+            lambda: self.in_tiles(env, depth), lambda: self.in_tiles(env, depth),
             lambda: self.parts(env, depth), lambda: self.parts(env, depth), lambda: self.parts(env, depth),
             lambda: with_name('(+ {0} (zeros-like {0}))'), # its type and residence are symbols
             lambda: self.tensor_loop(env, depth),
@@ -229,6 +237,24 @@ class Generator:
         if r.random() < .5:
             return "(attention-in-steps %s '%s %s)" % (heads, pieces, tensors)
         return "(transformer-in-steps %s '%s '%s %s)" % (heads, r.choice(['before', 'after']), pieces, tensors)
+
+    def in_tiles(self, env, depth):
+        """A network by tiles, whose weights are of the program too."""
+        r = self.random
+        other = lambda: '(image %s)' % self.tensor(env, depth - 2)
+        z = 'z'
+        for _ in range(r.randrange(1, 4)):
+            z = r.choice([
+                lambda: '(sin (part-of (convolve %s %s 1 1) %d 0))' % (z, other(), r.randrange(2)),
+                lambda: '(tanh (part-of (transpose-convolve %s %s %d) %d %d))' % (z, other(), r.randrange(1, 3), r.randrange(2), r.randrange(3)),
+                lambda: "(let ((z %s)) (+ z (average-pool (* z z) '(3 3) '(1 1) '(1 1) %s)))" % (z, r.choice(['#t', '#f'])),
+                lambda: "(average-pool (interpolate %s 2 '%s) 2)" % (z, r.choice(['nearest', 'linear'])),
+                lambda: "(tanh (car (batch-normalization-training %s (fill '(1) .7 'f64) (fill '(1) .1 'f64) .5)))" % z,
+                lambda: "(let ((z %s)) (- z (mean z '(2 3) #t)))" % z,
+                lambda: '(* %s (sin %s))' % (z, other()),
+                lambda: '(part-of (concat-tensors (list %s %s) %d) 0 0)' % (z, other(), r.randrange(2, 4)),
+            ] + ([] if self.smooth else [lambda: '(part-of (max-pool (ReLU %s) 2 1 1) %d 1)' % (z, r.randrange(2))]))()
+        return '(in-tiles (lambda (z) %s) %s%s)' % (z, self.tensor(env, depth - 1), r.choice(['', ' 1', ' 2', " '(2 3)", " '(1 2)"]))
 
     def parts(self, env, depth):
         """Parts by ranges and by tensors of positions: repeated ones, and such as count from the end."""

@@ -28,7 +28,7 @@ def program(seeds, procedure_of=lambda seed: generate.Generator(seed, seed % 3 =
         smooth = seed % 3 == 0
         numbers = random.Random(seed)
         x = ' '.join('%.17g' % numbers.uniform(-1.2, 1.2) for _ in range(3))
-        nested = '*j' in procedure or 'j*' in procedure or 'ruled' in procedure
+        nested = '*j' in procedure or 'j*' in procedure or 'ruled' in procedure or 'in-tiles' in procedure
         text += procedure + '\n'
         text += "(check-program '%d f%d '(%s) %s %s)\n" % (
             seed, seed, x, '#t' if smooth else '#f', '#t' if nested else '#f')

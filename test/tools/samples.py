@@ -161,6 +161,15 @@ class Samples(ToolTest):
     def test_slices(self):
         self.assertIn("equal:      #t", self.sample("slices.scm").output)
 
+    def test_tiles_are_learnt_from(self):
+        run = self.sample("tiles.scm", "--epochs=2", "--images=4", options=["--memory=16MiB"])
+        losses = [float(loss) for loss in re.findall(r"loss ([\d.]+)", run.output)]
+        self.assertEqual(len(losses), 2)
+        self.assertTrue(all(0 < loss < 3 for loss in losses), losses)
+        self.assertRegex(run.output, r"[0-4] of 4 new images are told rightly")
+        again = self.sample("tiles.scm", "--epochs=2", "--images=4", options=["--memory=1GiB"])
+        self.assertEqual(run.output, again.output)
+
 
 if __name__ == "__main__":
     arguments = driver.parse(__doc__, samples="the folder of the samples")

@@ -3,6 +3,7 @@
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/errors.h"
+#include "vm/machine/recorded.h"
 #include "vm/machine/undo.h"
 #include "vm/text/number.h"
 
@@ -168,7 +169,7 @@ std::int64_t Engine::to_index(Value v, const char* what) const {
 
 Value Engine::binary(Opcode op, Value x, Value y) {
   if (plain(x) && plain(y)) return plain_binary(op, x, y);
-  if (tensors::is_tensor_like(x) || tensors::is_tensor_like(y)) return tensors::binary(*this, op, x, y);
+  if (tensors::is_operand(x) || tensors::is_operand(y)) return tensors::binary(*this, op, x, y);
   if (!is_number(x) || !is_number(y)) no_number(*this, op, is_number(x) ? y : x);
   bool differentiable = op != Opcode::quotient && op != Opcode::remainder && op != Opcode::modulo;
   if (!differentiable) return plain_binary(op, primal(x), primal(y));
@@ -212,7 +213,7 @@ Value Engine::binary(Opcode op, Value x, Value y) {
 
 Value Engine::unary(Opcode op, Value x) {
   if (plain(x)) return plain_unary(op, x);
-  if (tensors::is_tensor_like(x)) return tensors::unary(*this, op, x);
+  if (tensors::is_operand(x)) return tensors::unary(*this, op, x);
   if (!is_number(x)) no_number(*this, op, x);
   if (x.is_taped()) {
     Tape* tape = runs.back().tape;
@@ -235,7 +236,7 @@ Value Engine::unary(Opcode op, Value x) {
 namespace {
 
 void check_comparable(const Engine& e, const char* name, Value x, Value y) {
-  if (tensors::is_tensor_like(x) || tensors::is_tensor_like(y))
+  if (tensors::is_operand(x) || tensors::is_operand(y))
     throw ProgramError(
         fmt::format("{}: a comparison of tensors is a tensor, which is no condition; (tensor->number t) is the number of "
                     "a tensor of one element, such as an index by (argmax t)",
@@ -247,7 +248,7 @@ void check_comparable(const Engine& e, const char* name, Value x, Value y) {
 } // namespace
 
 Value Engine::arithmetic(Opcode op, Value x, Value y, std::uint64_t consumed) {
-  if (!tensors::is_tensor_like(x) && !tensors::is_tensor_like(y)) {
+  if (!tensors::is_operand(x) && !tensors::is_operand(y)) {
     if (std::max(levels_of(x), levels_of(y)) < kManyLevels) [[likely]]
       return binary(op, x, y);
     return stoppable(*this, [&] { return binary(op, x, y); });
@@ -258,7 +259,7 @@ Value Engine::arithmetic(Opcode op, Value x, Value y, std::uint64_t consumed) {
 }
 
 Value Engine::arithmetic(Opcode op, Value x, std::uint64_t consumed) {
-  if (!tensors::is_tensor_like(x)) {
+  if (!tensors::is_operand(x)) {
     if (levels_of(x) < kManyLevels) [[likely]]
       return unary(op, x);
     return stoppable(*this, [&] { return unary(op, x); });
@@ -269,7 +270,7 @@ Value Engine::arithmetic(Opcode op, Value x, std::uint64_t consumed) {
 }
 
 Value Engine::comparison(Opcode op, Value x, Value y) {
-  if (tensors::is_tensor_like(x) || tensors::is_tensor_like(y)) return arithmetic(op, x, y, 0);
+  if (tensors::is_operand(x) || tensors::is_operand(y)) return arithmetic(op, x, y, 0);
   return value::boolean(op == Opcode::lt ? less(x, y) : op == Opcode::le ? less_equal(x, y) : number_equal(x, y));
 }
 

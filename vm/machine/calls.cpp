@@ -2,6 +2,7 @@
 #include "vm/bytecode/tensors.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/errors.h"
+#include "vm/machine/recorded.h"
 #include "vm/machine/undo.h"
 #include "vm/print/primitives.h"
 #include "vm/text/diagnostic.h"
@@ -216,7 +217,7 @@ Value Engine::primitive(bytecode::Primitive which, Frame* frame, std::span<const
   for (std::size_t i = 0; i < fields.size(); ++i) arguments[i] = source(frame, fields[i]);
   std::optional<ops::OperatorId> on_tensors = tensors::operator_behind(which);
   Value v;
-  if (on_tensors && tensors::is_tensor_like(arguments[0])) {
+  if (on_tensors && tensors::is_operand(arguments[0])) {
     tensors().set_maker(*this, frame);
     v = stoppable(*this, [&] { return tensors::apply(*this, *on_tensors, {arguments, 1}, (fields[0] & kLastUse) != 0 ? 1 : 0); });
   } else {
@@ -248,8 +249,8 @@ Value Engine::tensor(std::uint16_t which, Frame* frame, std::span<const std::uin
   Value v = stoppable(*this, [&] {
     return which < bytecode::kFirstTensorProcedure
                ? tensors::apply(*this, static_cast<ops::OperatorId>(which), given, consumed)
-               : tensors::procedure(*this, static_cast<bytecode::TensorProcedure>(which - bytecode::kFirstTensorProcedure),
-                                    given);
+               : tensors::procedure(*this, static_cast<bytecode::TensorProcedure>(which - bytecode::kFirstTensorProcedure), given,
+                                    consumed);
   });
   for (std::size_t i = 0; i < fields.size(); ++i)
     if ((fields[i] & kLastUse) != 0) heap_.release(operands[i]);

@@ -7,6 +7,7 @@
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/errors.h"
+#include "vm/machine/recorded.h"
 #include "vm/machine/tensor_operands.h"
 #include "vm/value/tensor_object.h"
 
@@ -347,6 +348,7 @@ Value apply(Engine& engine, OperatorId id, std::span<const Value> given, std::ui
     const Owned result(engine.heap(), apply(engine, id, tensors.list, 0));
     return number_of_tensor(engine, result.v);
   }
+  if (any_recorded(op, given)) return translated("", [&] { return record(engine, op, given); });
   Results results = translated("", [&] {
     const Operands operands = taken_apart(engine, op, given, consumed);
     const value::Charged listed(engine.heap(), engine.heap().scratch, bytes_beside(operands.inputs.size()));

@@ -4,6 +4,7 @@
 #include "ops/random.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/errors.h"
+#include "vm/machine/recorded.h"
 #include "vm/value/tensor_object.h"
 
 #include <fmt/format.h>
@@ -93,6 +94,8 @@ Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Va
       std::int64_t key = 0;
       if (v == value::kFalse)
         out.attributes.key = engine.random_bits();
+      else if (std::uint64_t recorded = 0; key_of_value(v, recorded))
+        out.attributes.key = recorded;
       else if (engine.is_number(v) && to_integer(engine, v, key))
         out.attributes.key = ops::random::bits_of_key(key, ops::random::Use::tensor, 0);
       else
@@ -102,18 +105,18 @@ Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Va
     }
     switch (kind) {
     case Kind::tensor:
-      if (!is_tensor_like(v)) wrong(engine, op, i, "a tensor", v);
+      if (!is_operand(v)) wrong(engine, op, i, "a tensor", v);
       input(v, true);
       break;
     case Kind::tensor_or_number:
     case Kind::constant:
-      if (!is_tensor_like(v) && !engine.is_number(v)) wrong(engine, op, i, "a tensor or a number", v);
+      if (!is_operand(v) && !engine.is_number(v)) wrong(engine, op, i, "a tensor or a number", v);
       input(v, kind == Kind::tensor_or_number);
       break;
     case Kind::tensors: {
       bool all = true;
       bool is_list = for_each_element(v, [&](Value element) {
-        all = all && is_tensor_like(element);
+        all = all && is_operand(element);
         input(element, true);
       });
       if (!is_list || !all) wrong(engine, op, i, "a list of tensors", v);

@@ -5,6 +5,7 @@
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/errors.h"
+#include "vm/machine/recorded.h"
 #include "vm/machine/tensor_operands.h"
 #include "vm/value/charged.h"
 #include "vm/value/tensor_object.h"
@@ -313,14 +314,18 @@ Value number_of_tensor(Engine& engine, Value tensor) {
   return std::exchange(numbers.list[0], value::kUnspecified);
 }
 
-Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> operands) {
+Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> operands, std::uint64_t consumed) {
   if (which >= TensorProcedure::file_size) return file_procedure(engine, which, operands);
+  if (which == TensorProcedure::memory_budget) return engine.budget_asked ? value::integer(engine.state_budget) : value::kFalse;
   Value v = operands[0];
-  if (which == TensorProcedure::is_tensor) return value::boolean(is_tensor_like(v));
+  if (which == TensorProcedure::apply_operator) return apply_by_name(engine, operands, consumed);
+  if (which == TensorProcedure::operand_regions) return operand_regions(engine, operands);
+  if (which == TensorProcedure::is_tensor) return value::boolean(is_operand(v));
   if (which == TensorProcedure::list_to_tensor) return list_to_tensor(engine, operands);
   const char* name = bytecode::tensor_operators()[bytecode::kFirstTensorProcedure + static_cast<unsigned>(which)].name.data();
   if (engine.is_number(v) && (which == TensorProcedure::tensor_to_number || which == TensorProcedure::tensor_to_list))
     return engine.duplicate(engine.runs.back().tape, v); // what is in it already
+  if (is_recorded(v)) return procedure_of_recorded(engine, which, operands);
   if (!is_tensor_like(v))
     throw ProgramError(fmt::format("{}: expected a tensor, got {}{}", name, engine.describe(v), hint_of_operand("a tensor", v)));
   const Tensor& t = elements_of(engine, engine.primal(v));

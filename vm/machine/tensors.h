@@ -110,7 +110,8 @@ Value unary(Engine& engine, bytecode::Opcode op, Value x, std::uint64_t consumed
 // The operator behind a primitive, floor and its kind; nothing if there is none.
 std::optional<ops::OperatorId> operator_behind(bytecode::Primitive primitive);
 // Procedures between tensors and other values.
-Value procedure(Engine& engine, bytecode::TensorProcedure which, std::span<const Value> operands);
+// `consumed`: by operand, as of apply().
+Value procedure(Engine& engine, bytecode::TensorProcedure which, std::span<const Value> operands, std::uint64_t consumed);
 // Those of files.
 Value file_procedure(Engine& engine, bytecode::TensorProcedure which, std::span<const Value> operands);
 

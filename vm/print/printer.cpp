@@ -201,6 +201,15 @@ bool is_dict(Value v) {
   return smaller > 0 && larger > 0 && weight_of(v) == smaller + larger && is_kept_key(parts[2]);
 }
 
+// --- recorded tensors (vm/machine/recorded.h), which refer to all that they would be made of: type and sizes are shown.
+
+bool is_recorded(Value v) {
+  constexpr std::uint64_t kSlots = 7;
+  if (!is_vector(v) || as_vector(v)->length != kSlots) return false;
+  const Value first = as_vector(v)->items()[0];
+  return is_symbol(first) && as_text(first)->view() == "%recorded";
+}
+
 void put_key(Value kept, Style style, const Environment& environment, Sink& sink) {
   if (!kept.is_pair()) return put_leaf(kept, style, environment, sink);
   const Value number = kept.pair()->car;
@@ -208,7 +217,7 @@ void put_key(Value kept, Style style, const Environment& environment, Sink& sink
 }
 
 struct Pending {
-  enum class What : std::uint8_t { value, rest_of_list, close, elements, sides, entry, close_dict };
+  enum class What : std::uint8_t { value, rest_of_list, close, elements, sides, entry, blank, close_shown };
   What what;
   Value value;
   std::uint64_t index = 0;
@@ -231,8 +240,14 @@ void put(Value root, Style style, const Environment& environment, Sink& sink) {
         stack.push_back({What::value, v.pair()->car});
       } else if (is_dict(v)) {
         sink.put("#<dict");
-        stack.push_back({What::close_dict, kNull});
+        stack.push_back({What::close_shown, kNull});
         stack.push_back({What::sides, v});
+      } else if (is_recorded(v)) {
+        sink.put("#<recorded ");
+        stack.push_back({What::close_shown, kNull});
+        stack.push_back({What::value, as_vector(v)->items()[2]});
+        stack.push_back({What::blank, kNull});
+        stack.push_back({What::value, as_vector(v)->items()[1]});
       } else if (is_vector(v)) {
         sink.put("#(");
         stack.push_back({What::elements, v});
@@ -282,7 +297,10 @@ void put(Value root, Style style, const Environment& environment, Sink& sink) {
       sink.put(" ");
       stack.push_back({What::value, as_vector(v)->items()[3]});
       break;
-    case What::close_dict:
+    case What::blank:
+      sink.put(" ");
+      break;
+    case What::close_shown:
       sink.put(">");
       break;
     }

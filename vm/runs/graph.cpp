@@ -1,6 +1,7 @@
 // Copies of values, and what occurs in them. Every copy is made top-down with an explicit list of slots still to fill.
 #include "vm/runs/graph.h"
 #include "vm/machine/errors.h"
+#include "vm/machine/recorded.h"
 #include "vm/runs/children.h"
 #include "vm/runs/met.h"
 #include "vm/runs/shells.h"
@@ -88,6 +89,8 @@ private:
       pending_.push_back({&pair->car, &made.get()->car, o, 0, keep, 1});
       return made.take();
     }
+    if (o->kind == Kind::vector && machine::tensors::is_recorded(value::of_other(o)))
+      machine::tensors::refuse_recorded("a derivative");
     Held<Object> made(heap_, empty_like(heap_, o));
     const value::Slots from = value::slots_of(o);
     if (from.count != 0) // the first is filled first

@@ -1,0 +1,71 @@
+; What a procedure given to `tiled` may not do, and tiles that cannot be.
+(define x (randn '(1 2 12 12) 'f64 'cpu 1))
+(define w (randn '(2 2 3 3) 'f64 'cpu 2))
+;;; case decides-by-an-element
+(define (f x)
+  (if (> (sumall x) 0) x (- x)))
+(tiled f x 2)
+; expect error: sumall: tensor->number: the elements of this tensor are not known: a procedure given to `tiled` runs once on sizes alone
+; expect location: 2:10
+;;; case decides-by-a-comparison
+(tiled (lambda (x) (if (> x 0) x (- x))) x 2)
+; expect error: a comparison of tensors is a tensor, which is no condition
+;;; case takes-a-comparison-for-a-condition
+(tiled (lambda (x) (if (not-equal x 0) x (- x))) x 2)
+; expect error: a condition: the elements of this tensor are not known
+;;; case lists-elements
+(tiled (lambda (x) (tensor->list x)) x 2)
+; expect error: tensor->list: the elements of this tensor are not known
+;;; case reverse-inside
+(tiled (lambda (x) (cdr (*j (lambda (x) (sum (square x))) x 1))) x 2)
+; expect error: a derivative: the elements of this tensor are not known: .* or differentiate what it computes
+;;; case forward-inside
+(tiled (lambda (x) (cdr (j* square x x))) x 2)
+; expect error: a derivative: the elements of this tensor are not known
+;;; case stops-a-gradient
+(tiled (lambda (x) (stop-gradient x)) x 2)
+; expect error: a derivative: the elements of this tensor are not known
+;;; case operands-that-do-not-fit
+(tiled (lambda (x)
+  (convolve x w 1 1 1 7)) x 2)
+; expect error: convolve: an input of shape \(1 2 12 12\) and weights of shape \(2 2 3 3\) do not go together in 7 groups
+; expect location: 2:3
+;;; case no-tile
+(tiled ReLU x 0)
+; expect error: tiled: along an axis of 12 elements there are 1 to 12 tiles, not 0
+;;; case more-tiles-than-elements
+(tiled ReLU x '(2 13))
+; expect error: tiled: along an axis of 12 elements there are 1 to 12 tiles, not 13
+;;; case part-of-a-tile
+(tiled ReLU x 2.5)
+; expect error: there are 1 to 12 tiles, not 2\.5
+;;; case other-axes
+(tiled ReLU x '(2 2 2))
+; expect error: tiled: expected a number of tiles, or a list of 2, one for each axis behind the first two, got \(2 2 2\)
+;;; case no-axes
+(tiled ReLU (ones '(3 3)) 2)
+; expect error: tiled: tiles lie along the axes behind the first two, and no tensor has more than two
+;;; case no-tensor
+(tiled ReLU 5 2)
+; expect error: tiled: there is no tensor in 5
+;;; case no-operator
+(apply-operator 'sine (list x))
+; expect error: apply-operator: expected the name of an operator, a symbol, got sine
+;;; case too-few-operands
+(apply-operator 'convolve (list x))
+; expect error: apply-operator: expected a list of 2 to 6 operands of convolve
+;;; case no-part-of-the-result
+(operand-regions 'convolve (list x w 1 1) 0 '(0 0 0 0) '(1 2 14 4))
+; expect error: operand-regions: expected the starts and the sizes of a part of shape \(1 2 12 12\), got \(0 0 0 0\) and \(1 2 14 4\)
+;;; case no-such-result
+(operand-regions 'ReLU (list x) 1 '(0 0 0 0) '(1 2 4 4))
+; expect error: operand-regions: ReLU has 1 results, numbered from 0, and none 1
+;;; case a-part-that-does-not-fit
+(with-part x (ones '(1 2 3 3) 'f64) '(0 0 10 0))
+; expect error: with-part: a part of shape \(1 2 3 3\) from \(0 0 10 0\) on is not in a tensor of shape \(1 2 12 12\)
+;;; case a-part-of-another-type
+(add-part x (ones '(1 2 3 3)) '(0 0 0 0))
+; expect error: add-part: a part of type f32 in a tensor of type f64: `cast` it first
+;;; case no-recorded-tensor
+(+ 1 (vector '%recorded 'f32 '(1 . 2) 'cpu '%input 0 0))
+; expect error: a recorded tensor has a type, sizes and a residence, this one is none

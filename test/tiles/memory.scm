@@ -1,0 +1,44 @@
+; Within a memory budget that does not grow with the image: values and gradients by as few tiles as it asks for, of tensors and of files.
+(define (show x) (write x) (newline))
+(define weights (list (randn '(8 1 3 3) 'f32 #f 1) (randn '(8 8 3 3) 'f32 #f 2)))
+(define (net weights x) (max-pool (ReLU (convolve (max-pool (ReLU (convolve x (car weights) 1 1)) 4) (cadr weights) 1 1)) 4))
+(define (image n) (+ (expand-tensor (view (sin (arange n)) (list 1 1 n 1)) (list 1 1 n n)) (view (cos (* .1 (arange n))) (list 1 1 1 n))))
+(define (loss weights x) (sum (square (mean (tiled (lambda (x) (net weights x)) x) '(2 3)))))
+(define (far a b) (/ (max-value (abs (- a b))) (max-value (abs a))))
+;;; case whole
+; flags: --memory=12MiB
+; expect error: memory budget
+(define x (image 512))
+(*j (lambda (weights) (sum (square (mean (net weights x) '(2 3))))) weights 1)
+; expect exit: 3
+;;; case small
+; flags: --memory=12MiB
+(define x (image 512))
+(define r (*j (lambda (weights) (loss weights x)) weights 1))
+(show (memory-budget)) ; expect: 12582912
+(show (map (lambda (g) (equal? (size g) (size g))) (cdr r))) ; expect: (#t #t)
+;;; case large
+; flags: --memory=12MiB
+(write-npy "large-image.npy" (cast (* 100 (image 512)) 'u8))
+(define x (npy-array "large-image.npy"))
+(define (of-bytes weights x) (net weights (cast x 'f32)))
+(define (loss weights x) (sum (square (mean (tiled (lambda (x) (of-bytes weights x)) x) '(2 3)))))
+(define r (*j (lambda (weights) (loss weights x)) weights 1))
+(define again (checkpoint-*j (lambda (weights) (loss weights x)) weights 1))
+(show (equal? r again)) ; expect: #t
+;;; case of-files
+(define x (image 64))
+(write-npy "image.npy" x)
+(define in-file (npy-array "image.npy"))
+(define (gradient-of x) (*j (lambda (weights) (sum (square (tiled (lambda (x) (net weights x)) x '(3 5))))) weights 1))
+(show (equal? (gradient-of x) (gradient-of in-file))) ; expect: #t
+(show (equal? x (tiled (lambda (x) x) in-file 2))) ; expect: #t
+(show (far (mean x) (tiled mean in-file 2))) ; expect: 0.0
+; Its numbers are no parameters.
+(show (cdr (*j (lambda (a) (sum (tiled tanh a 2))) in-file 1))) ; expect: ("image.npy" f32 0 (0 0 0 0))
+(define volume (view (arange 240) '(2 1 4 5 6)))
+(write-npy "volume.npy" (cast volume 'i16))
+(show (equal? (cast volume 'i16) (tiled (lambda (x) (* x 1)) (npy-array "volume.npy") '(2 3 1)))) ; expect: #t
+; Two channels of three in a row of a file, the highest bytes first.
+(show (equal? (cast (index volume '(0 2) #t '(0 2)) 'i16)
+              (tiled (lambda (x) (* x 1)) (list "volume.npy" 'i16 128 '(2 1 2 5 6) 120) 2))) ; expect: #t

@@ -1,0 +1,307 @@
+// See recorded.h.
+#include "vm/machine/recorded.h"
+#include "ops/operator_ids.h"
+#include "ops/operators/registry.h"
+#include "ops/regions.h"
+#include "vm/bytecode/tensors.h"
+#include "vm/machine/errors.h"
+#include "vm/machine/tensor_operands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace cairn::machine::tensors {
+
+using bytecode::TensorProcedure;
+using ops::OperatorError;
+using ops::Tensor;
+using value::Owned;
+
+namespace {
+
+enum RecordedSlot : std::uint8_t { kMark, kType, kSizes, kResidence, kOperator, kOperands, kResult, kRecordedSlots };
+
+constexpr std::string_view kMarkName = "%recorded", kKeyName = "%key";
+
+bool begins_with(Value v, std::uint64_t length, std::string_view symbol) {
+  if (!value::is_vector(v) || value::as_vector(v)->length != length) return false;
+  const Value first = value::as_vector(v)->items()[0];
+  return value::is_symbol(first) && value::as_text(first)->view() == symbol;
+}
+
+const Value* slots_of_recorded(Value v) { return value::as_vector(v)->items(); }
+
+// Small natural numbers in a list; false: it is something else.
+bool naturals(Value list, std::vector<std::int64_t>& out) {
+  for (; list.is_pair(); list = list.pair()->cdr) {
+    const Value v = list.pair()->car;
+    if (!v.is_integer() || v.integer() < 0 || out.size() == static_cast<std::size_t>(ops::kMostAxes)) return false;
+    out.push_back(v.integer());
+  }
+  return list == value::kNull;
+}
+
+Value list_of(Heap& heap, std::span<const std::int64_t> numbers) {
+  Value list = value::kNull;
+  for (std::size_t i = numbers.size(); i-- > 0;) list = heap.cons(value::integer(numbers[i]), list);
+  return list;
+}
+
+// (starts sizes before behind)
+Value value_of_region(Heap& heap, const ops::Region& region) {
+  std::array<std::vector<std::int64_t>, 4> columns;
+  for (int i = 0; i < region.box.rank(); ++i) {
+    columns[0].push_back(region.box[i].begin);
+    columns[1].push_back(region.box[i].size());
+    columns[2].push_back(region.before[static_cast<std::size_t>(i)]);
+    columns[3].push_back(region.behind[static_cast<std::size_t>(i)]);
+  }
+  Owned list(heap, value::kNull);
+  for (std::size_t k = columns.size(); k-- > 0;) list.push(list_of(heap, columns[k]));
+  return list.take();
+}
+
+// What an operator is asked about operands of which some are recorded: descriptions of tensors, and numbers.
+std::vector<Tensor> described(Engine& engine, const Operands& operands) {
+  std::vector<Tensor> inputs;
+  inputs.reserve(operands.inputs.size());
+  for (const Value v : operands.inputs) {
+    if (is_recorded(v)) {
+      inputs.push_back(description_of_recorded(engine, v));
+    } else if (const Value p = engine.primal(v); value::is_tensor(p)) {
+      Tensor t = value::tensor_of(p);
+      t.home = t.device();
+      inputs.push_back(ops::description(std::move(t)));
+    } else {
+      inputs.push_back(weak(engine, v));
+    }
+  }
+  return inputs;
+}
+
+// Operators that programs can say, by the names that recorded tensors give them.
+const ops::Operator& operator_named(Engine& engine, std::string_view who, Value name) {
+  static const std::unordered_map<std::string_view, const ops::Operator*> all = [] {
+    std::unordered_map<std::string_view, const ops::Operator*> map;
+    for (const ops::Operator& op : ops::all_operators())
+      if (!op.name.starts_with('%') || !shown_name(op).starts_with('%')) map.emplace(op.name, &op);
+    return map;
+  }();
+  const auto found = value::is_symbol(name) ? all.find(value::as_text(name)->view()) : all.end();
+  if (found == all.end())
+    throw ProgramError(fmt::format("{}: expected the name of an operator, a symbol, got {}", who, engine.describe(name)));
+  return *found->second;
+}
+
+// A list of operands, as many as the signature takes. Borrowed; numbers on a tape are read from their pairs.
+class Listed {
+public:
+  Listed(Engine& engine, std::string_view who, const ops::Operator& op, Value list, bool given_up) : read_(engine.heap()) {
+    for (Value at = list; at.is_pair(); at = at.pair()->cdr) {
+      if (values_.size() == op.signature.most()) break;
+      const Value v = at.pair()->car;
+      given_up = given_up && at.pair()->count == 1;
+      if (value::is_tensor(v)) {
+        if (given_up) consumed_ |= std::uint64_t{1} << values_.size();
+        values_.push_back(v);
+      } else {
+        read_.add(engine.read_field(engine.runs.back().tape, at.pair(), 0, v));
+        values_.push_back(read_.list.back());
+      }
+      list = at.pair()->cdr;
+    }
+    if (list != value::kNull || values_.size() < op.signature.least())
+      throw ProgramError(fmt::format("{}: expected a list of {} to {} operands of {}", who, op.signature.least(),
+                                     op.signature.most(), shown_name(op)));
+  }
+  std::span<const Value> values() const { return values_; }
+  std::uint64_t consumed() const { return consumed_; }
+
+private:
+  value::OwnedValues read_;
+  std::vector<Value> values_;
+  std::uint64_t consumed_ = 0;
+};
+
+} // namespace
+
+bool is_recorded(Value v) { return begins_with(v, kRecordedSlots, kMarkName); }
+
+bool is_recorded_comparison(Value v) { return is_recorded(v) && dtype_of_value(slots_of_recorded(v)[kType]) == ops::DType::u8; }
+
+bool any_recorded(const ops::Operator& op, std::span<const Value> operands) {
+  std::size_t i = 0;
+  for (const ops::OperandSpec& spec : op.signature) {
+    if (i >= operands.size()) break;
+    const Value v = operands[i++];
+    if (is_recorded(v)) return true;
+    if (spec.kind != ops::OperandSpec::Kind::tensors) continue;
+    if (value::is_vector(v)) {
+      const value::Vector* const items = value::as_vector(v);
+      if (std::any_of(items->items(), items->items() + items->length, is_recorded)) return true;
+    }
+    for (Value at = v; at.is_pair(); at = at.pair()->cdr)
+      if (is_recorded(at.pair()->car)) return true;
+  }
+  return false;
+}
+
+void refuse_recorded(std::string_view who) {
+  throw ProgramError(fmt::format("{}: the elements of this tensor are not known: a procedure given to `tiled` runs once on sizes "
+                                 "alone, and may not decide by elements or differentiate what it computes; compute what "
+                                 "decides outside of it",
+                                 who));
+}
+
+Tensor description_of_recorded(Engine& engine, Value recorded) {
+  const Value* const slots = slots_of_recorded(recorded);
+  std::vector<std::int64_t> sizes;
+  const std::optional<ops::DType> type = dtype_of_value(slots[kType]);
+  if (!type || !naturals(slots[kSizes], sizes) || residence_of_value(slots[kResidence]).empty())
+    throw ProgramError("a recorded tensor has a type, sizes and a residence, this one is none");
+  Tensor t;
+  t.dtype = *type;
+  for (const std::int64_t size : sizes) t.shape.push_back(size);
+  ops::set_contiguous(t);
+  t.home = &engine.tensors().device(residence_of_value(slots[kResidence]));
+  return t;
+}
+
+Value value_of_key(Engine& engine, std::uint64_t key) {
+  value::Vector* const v = engine.heap().make_vector(3);
+  for (std::uint64_t i = 0; i < 3; ++i) v->items()[i] = value::kUnspecified;
+  Owned made(engine.heap(), value::of_other(v));
+  v->items()[0] = engine.heap().make_symbol(kKeyName);
+  v->items()[1] = value::integer(static_cast<std::int64_t>(key >> 32));
+  v->items()[2] = value::integer(static_cast<std::int64_t>(key & 0xFFFFFFFFu));
+  return made.take();
+}
+
+bool key_of_value(Value v, std::uint64_t& key) {
+  if (!begins_with(v, 3, kKeyName)) return false;
+  const Value *const high = value::as_vector(v)->items() + 1, *const low = high + 1;
+  if (!high->is_integer() || !low->is_integer()) return false;
+  key = static_cast<std::uint64_t>(high->integer()) << 32 | (static_cast<std::uint64_t>(low->integer()) & 0xFFFFFFFFu);
+  return true;
+}
+
+Value record(Engine& engine, const ops::Operator& op, std::span<const Value> given) {
+  Heap& heap = engine.heap();
+  const Operands operands = taken_apart(engine, op, given, 0);
+  const value::Charged beside(heap, heap.scratch, bytes_beside(operands.inputs.size()));
+  const std::vector<Tensor> inputs = described(engine, operands);
+  ops::ResultTypes types = ops::Runtime::inferred({op, inputs, operands.attributes, &engine.tensors().runtime.default_device()});
+  const ops::Device* device = nullptr;
+  for (const Tensor& t : inputs)
+    if (t.device() != nullptr) device = t.device();
+
+  // Operands as they were given; of what draws random numbers, also its key.
+  Owned list(heap, value::kNull);
+  std::size_t places = given.size();
+  for (std::size_t i = 0; i < op.signature.size(); ++i)
+    if (op.signature[i].kind == ops::OperandSpec::Kind::key) {
+      places = std::max(places, i + 1);
+      if (places == i + 1) list.push(value_of_key(engine, operands.attributes.key));
+    }
+  for (std::size_t i = places - (list.v == value::kNull ? 0 : 1); i-- > 0;)
+    list.push(i < given.size() ? engine.duplicate(engine.runs.back().tape, given[i]) : value::kFalse);
+
+  Owned results(heap, value::kNull);
+  for (unsigned i = types.count; i-- > 0;) {
+    value::Vector* const v = heap.make_vector(kRecordedSlots);
+    for (std::uint64_t k = 0; k < kRecordedSlots; ++k) v->items()[k] = value::kUnspecified;
+    Owned made(heap, value::of_other(v));
+    Value* const slots = v->items();
+    const ops::Device* const here = types[i].device != nullptr ? types[i].device : device;
+    slots[kMark] = heap.make_symbol(kMarkName);
+    slots[kType] = heap.make_symbol(ops::name_of(types[i].dtype));
+    slots[kSizes] = list_of(heap, types[i].shape.sizes());
+    slots[kResidence] = heap.make_symbol(here == nullptr ? engine.tensors().runtime.default_device().name() : here->name());
+    slots[kOperator] = heap.make_symbol(op.name);
+    slots[kOperands] = Heap::retain(list.v);
+    slots[kResult] = value::integer(static_cast<std::int64_t>(i));
+    results.push(made.take());
+  }
+  if (types.count > 1) return results.take();
+  return Heap::retain(results.v.pair()->car);
+}
+
+Value procedure_of_recorded(Engine& engine, TensorProcedure which, std::span<const Value> operands) {
+  const Value* const slots = slots_of_recorded(operands[0]);
+  switch (which) {
+  case TensorProcedure::size:
+    return Heap::retain(slots[kSizes]);
+  case TensorProcedure::element_type:
+    return Heap::retain(slots[kType]);
+  case TensorProcedure::residence:
+    return Heap::retain(slots[kResidence]);
+  case TensorProcedure::is_on: {
+    const std::string_view device = residence_of_value(operands[1]);
+    if (device.empty()) throw ProgramError("tensor-on?: expected a residence, got " + engine.describe(operands[1]));
+    return value::boolean(engine.tensors().find(device) == description_of_recorded(engine, operands[0]).home);
+  }
+  default:
+    refuse_recorded(bytecode::tensor_operators()[bytecode::kFirstTensorProcedure + static_cast<unsigned>(which)].name);
+  }
+}
+
+Value apply_by_name(Engine& engine, std::span<const Value> operands, std::uint64_t consumed) {
+  const ops::Operator& op = operator_named(engine, "apply-operator", operands[0]);
+  const Listed listed(engine, "apply-operator", op, operands[1], (consumed & 2) != 0);
+  return apply(engine, op.id, listed.values(), listed.consumed());
+}
+
+Value operand_regions(Engine& engine, std::span<const Value> operands) {
+  constexpr std::string_view kWho = "operand-regions";
+  Heap& heap = engine.heap();
+  const ops::Operator& op = operator_named(engine, kWho, operands[0]);
+  const Listed listed(engine, kWho, op, operands[1], false);
+  return translated(kWho, [&] {
+    const Operands apart = taken_apart(engine, op, listed.values(), 0);
+    const value::Charged beside(heap, heap.scratch, bytes_beside(apart.inputs.size()));
+    const std::vector<Tensor> inputs = described(engine, apart);
+    const ops::Call call{op, inputs, apart.attributes, &engine.tensors().runtime.default_device()};
+    const ops::ResultTypes types = ops::Runtime::inferred(call);
+    const std::int64_t result = engine.to_index(operands[2], "operand-regions: expected the number of a result");
+    std::vector<std::int64_t> starts, sizes;
+    if (result < 0 || result >= types.count)
+      throw OperatorError(fmt::format("{} has {} results, numbered from 0, and none {}", shown_name(op), types.count, result));
+    const ops::Shape& shape = types.types[static_cast<std::size_t>(result)].shape;
+    bool fits = naturals(operands[3], starts) && naturals(operands[4], sizes) &&
+                starts.size() == static_cast<std::size_t>(shape.rank()) && sizes.size() == starts.size();
+    ops::Box box = ops::Box::whole(shape);
+    for (int i = 0; fits && i < shape.rank(); ++i) {
+      const std::int64_t start = starts[static_cast<std::size_t>(i)], size = sizes[static_cast<std::size_t>(i)];
+      fits = start <= shape[i] && size <= shape[i] - start;
+      box[i] = {start, start + size};
+    }
+    if (!fits)
+      throw OperatorError(fmt::format("expected the starts and the sizes of a part of shape {}, got {} and {}", shape.text(),
+                                      engine.describe(operands[3]), engine.describe(operands[4])));
+    const std::vector<ops::Region> regions = ops::regions_of(call, types, static_cast<unsigned>(result), box);
+    // By operand as they were given: a region, or of a list of tensors the list of theirs.
+    std::size_t n = regions.size();
+    const auto shown = [&] {
+      --n;
+      return inputs[n].weak || regions[n].empty() ? value::kFalse : value_of_region(heap, regions[n]);
+    };
+    Owned list(heap, value::kNull);
+    for (std::size_t i = listed.values().size(); i-- > 0;) {
+      const ops::OperandSpec& spec = op.signature[i];
+      if (spec.kind == ops::OperandSpec::Kind::tensors) {
+        Owned members(heap, value::kNull);
+        const auto before = static_cast<std::size_t>(std::count_if(
+            op.signature.begin(), op.signature.begin() + i, [](const ops::OperandSpec& each) { return each.is_one_tensor(); }));
+        while (n > before) members.push(shown()); // an operator takes one list of tensors
+        list.push(members.take());
+      } else {
+        list.push(spec.is_one_tensor() ? shown() : value::kFalse);
+      }
+    }
+    return list.take();
+  });
+}
+
+} // namespace cairn::machine::tensors
