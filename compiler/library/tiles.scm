@@ -808,9 +808,11 @@
         ((= 1 (car steps)) (%decimated t (+ axis 1) (cdr steps)))
         (else (%decimated (slice t axis 0 (list-ref (size t) axis) (car steps)) (+ axis 1) (cdr steps)))))
 
-; x less mean, over deviation, times scale, plus shift; mean and variance have their axes.
+; x less mean, over deviation, times scale, plus shift; mean and variance have their axes. The operator takes these two for constants. As the same
+; function of constants and of both, through scale and shift, it has their derivatives of every order: the factor is 1, the sum adds 0.
 (define (%normalized operands)
-  (let* ((x (car operands)) (m (list-ref operands 3)) (v (list-ref operands 4)) (kept (size m))
-         (factor (/ (view (cadr operands) kept) (sqrt (+ v (list-ref operands 5)))))
-         (shift (view (caddr operands) kept)))
-    (+ (* (- x m) factor) shift)))
+  (let* ((scale (cadr operands)) (epsilon (list-ref operands 5))
+         (m (view (list-ref operands 3) (size scale))) (v (view (list-ref operands 4) (size scale)))
+         (m0 (stop-gradient m)) (v0 (stop-gradient v))
+         (deviation (sqrt (+ v epsilon))))
+    (batch-normalization-test (car operands) (* scale (/ (sqrt (+ v0 epsilon)) deviation)) (+ (caddr operands) (* (- m0 m) (/ scale deviation))) m0 v0 epsilon)))
