@@ -27,7 +27,7 @@
                                     (fold-left (lambda (most tile) (max most (cadr tile))) 0 all)
                                     (exact->inexact (/ (apply + (map car all)) (car (%trial members (map (lambda (n) 1) tiles) view)))))))
                       '()))
-                (%steps (vector-ref graph 0) (vector-ref graph 1) (%template-nodes (vector-ref graph 2)) counts))))
+                (%steps (vector-ref graph 0) (vector-ref graph 1) (%template-nodes (vector-ref graph 2)) counts inputs))))
 
 (define (%tile-inputs who x)
   (let ((inputs (reverse (%tensors-in x '()))))
@@ -276,12 +276,12 @@
   (let* ((nodes (vector-ref graph 0))
          (leaves (vector-ref graph 1))
          (template (vector-ref graph 2))
-         (steps (%steps nodes leaves (%template-nodes template) counts))
+         (steps (%steps nodes leaves (%template-nodes template) counts inputs))
          (values (list->vector (append inputs (map (lambda (i) #f) (iota (- (vector-length nodes) (length inputs))))))))
     (%filled template (%run-steps steps values nodes leaves (%template-nodes template)) leaves)))
 
 ; Counts of tiles, or #f: as many as the memory budget asks for.
-(define (%steps nodes leaves wanted counts)
+(define (%steps nodes leaves wanted counts inputs)
   (let* ((near (vector-map (lambda (node) (%near? node nodes leaves)) nodes))
          (stages (%stages nodes near))
          (all (iota (vector-length nodes)))
@@ -294,9 +294,8 @@
            (map (lambda (groups whole)
                   (append (map (lambda (group) (cons 'segment (%segment-of (car group) (cdr group) view))) groups)
                           (map (lambda (n) (cons 'whole n)) whole)))
-                (if counts
-                    (%grouped near-nodes counts (fold-left max 0 (map (lambda (members) (if (null? members) 0 (cdr (%trial members counts view)))) near-nodes)) view)
-                    (%grouped near-nodes (%largest-space (map %node-sizes (vector->list nodes))) (%limit-of-budget near-nodes view leaves) view))
+                (map (lambda (groups) (map (lambda ((cons* members work tiles)) (cons members tiles)) groups))
+                     (if counts (%grouped-by-tiles near-nodes counts view) (%grouped-by-budget near-nodes leaves inputs view)))
                 whole-nodes))))
 
 ; Nodes, by node those that use it, and its operands as operand-regions takes them.
@@ -304,20 +303,24 @@
   (vector nodes (%users nodes wanted)
           (vector-map (lambda (node) (map (lambda (o) (%described o nodes leaves)) (%node-operands node))) nodes)))
 
-; What a tile may hold, in bytes. Of a budget a third of what is left by inputs, their cotangents, borders and theirs, and parameters with
-; their gradients and those of one tile; another third is for borders between.
-(define (%limit-of-budget stages view leaves)
-  (let ((budget (memory-budget)) (nodes (vector-ref view 0)))
-    (define (bytes-of-node n) (let ((node (vector-ref nodes n))) (* (%bytes-of (%node-type node)) (apply * (%node-sizes node)))))
-    (define (bytes-of-leaf t) (if (tensor? t) (* (%bytes-of (tensor-type t)) (apply * (size t))) 0))
+(define (%grouped-by-tiles stages counts view)
+  (let ((limit (fold-left max 0 (map (lambda (members) (if (null? members) 0 (cdr (%trial members counts view)))) stages))))
+    (%grouped stages counts limit limit view)))
+
+; Of a budget what is left by inputs and borders with their cotangents, and by parameters with their gradients and those of one tile, is divided
+; between a tile and more borders, in the one of some ways that makes least work. Without a budget a tile may hold 64 MiB.
+(define (%grouped-by-budget stages leaves inputs view)
+  (let* ((budget (memory-budget)) (nodes (vector-ref view 0)) (most (%largest-space (map %node-sizes (vector->list nodes)))))
+    (define (bytes-of type sizes) (* (%bytes-of type) (apply * sizes)))
+    (define (bytes-of-tensor t) (if (tensor? t) (bytes-of (tensor-type t) (size t)) 0))
+    (define (bytes-of-node n) (let ((node (vector-ref nodes n))) (bytes-of (%node-type node) (%node-sizes node))))
+    (define (divided rest part) (let ((limit (max 1048576 (quotient (* part rest) 4)))) (%grouped stages most limit (max 0 (- rest limit)) view)))
+    (define (work-of grouped) (apply + (map (lambda (groups) (apply + (map cadr groups))) grouped)))
     (if budget
-        (max 1048576
-             (quotient (- budget
-                          (* 3 (apply + (map bytes-of-leaf (vector->list leaves))))
-                          (* 2 (apply + (map bytes-of-node (filter (lambda (n) (%input? (vector-ref nodes n))) (iota (vector-length nodes))))))
-                          (* 2 (apply + (map bytes-of-node (append-map (lambda (members) (%outputs members view)) stages)))))
-                       3))
-        67108864)))
+        (let ((rest (- (quotient (* 9 budget) 10) (* 3 (apply + (map bytes-of-tensor (vector->list leaves)))) (* 2 (apply + (map bytes-of-tensor inputs)))
+                       (* 2 (apply + (map bytes-of-node (append-map (lambda (members) (%outputs members view)) stages)))))))
+          (fold-left (lambda (best part) (let ((new (divided rest part))) (if (< (work-of new) (work-of best)) new best))) (divided rest 2) '(1 3)))
+        (%grouped stages most 67108864 67108864 view))))
 
 (define (%stages nodes near)
   (let %stages/loop ((n 0) (stages (make-vector (vector-length nodes) 0)))
@@ -376,13 +379,14 @@
 ; cotangent. A stage is cut where that spares most work, as long as all these borders together hold no more than one tile of the longest segments
 ; does. Every segment has as few tiles as its tiles are no heavier with.
 
-; By stage a list of (members . tiles).
-(define (%grouped stages tiles limit view)
-    (let %grouped/loop ((stages stages) (room limit) (groups '()))
-      (if (null? stages)
-          (reverse groups)
-          (let ((cut+room (if (null? (car stages)) (cons '() room) (%tile-cut (list (cons (car stages) (%fitted (car stages) tiles limit view))) room tiles limit view))))
-            (%grouped/loop (cdr stages) (cdr cut+room) (cons (map (lambda (group) (cons (car group) (cddr group))) (car cut+room)) groups))))))
+; By stage a list of (members work . tiles), of tiles no heavier than the limit, as far as there may be so many.
+(define (%grouped stages tiles limit room view)
+  (let %grouped/loop ((stages stages) (room room) (groups '()))
+    (cond ((null? stages) (reverse groups))
+          ((null? (car stages)) (%grouped/loop (cdr stages) room (cons '() groups)))
+          (else
+           (let ((cut+room (%tile-cut (list (cons (car stages) (%fitted (car stages) tiles limit view))) room tiles limit view)))
+             (%grouped/loop (cdr stages) (cdr cut+room) (cons (car cut+room) groups)))))))
 
 ; (work . bytes) that tiles of these members take, by the middle one: work times as many as its outputs are of all.
 (define (%trial members tiles view)
@@ -414,11 +418,11 @@
 
 ; (work . tiles) for as few tiles as are no heavier than the limit.
 (define (%fitted members tiles limit view)
-  (let %fitted/loop ((counts (%halved (%at-most tiles members view) '())))
+  (let %fitted/loop ((counts (%fewer (%at-most tiles members view) '())))
     (let ((found (%trial members (car counts) view)))
       (if (if (null? (cdr counts)) #t (<= (cdr found) limit)) (cons (car found) (car counts)) (%fitted/loop (cdr counts))))))
-(define (%halved tiles l)
-  (if (= 1 (apply * tiles)) (cons tiles l) (%halved (map (lambda (n) (quotient (+ n 1) 2)) tiles) (cons tiles l))))
+(define (%fewer tiles l)
+  (if (= 1 (apply * tiles)) (cons tiles l) (%fewer (map (lambda (n) (quotient (+ n n 1) 3)) tiles) (cons tiles l))))
 ; No more tiles than the largest output has elements along an axis.
 (define (%at-most tiles members view)
   (let ((spaces (map (lambda (n) (%space (%node-sizes (vector-ref (vector-ref view 0) n)))) (%outputs members view))))
@@ -454,7 +458,7 @@
     (define (bytes-of n) (let ((node (vector-ref nodes n))) (* 2 (%bytes-of (%node-type node)) (apply * (%node-sizes node)))))
     (let %cuts/loop ((first '()) (rest members) (alive '()) (cuts '()))
       (if (null? (cdr rest))
-          (let ((in-order (sort-list (lambda (a b) (< (car a) (car b))) cuts))) (list-head in-order (min 8 (length in-order))))
+          (let ((in-order (sort-list (lambda (a b) (< (car a) (car b))) cuts))) (list-head in-order (min 6 (length in-order))))
           (let* ((n (car rest))
                  (alive (filter (lambda ((cons last bytes)) (> last n)) (if (vector-ref borders n) alive (cons (cons (last-use n) (bytes-of n)) alive))))
                  (bytes (apply + (map cdr alive)))
@@ -808,9 +812,11 @@
         ((= 1 (car steps)) (%decimated t (+ axis 1) (cdr steps)))
         (else (%decimated (slice t axis 0 (list-ref (size t) axis) (car steps)) (+ axis 1) (cdr steps)))))
 
-; x less mean, over deviation, times scale, plus shift; mean and variance have their axes.
+; x less mean, over deviation, times scale, plus shift; mean and variance have their axes. The operator takes these two for constants. As the same
+; function of constants and of both, through scale and shift, it has their derivatives of every order: the factor is 1, the sum adds 0.
 (define (%normalized operands)
-  (let* ((x (car operands)) (m (list-ref operands 3)) (v (list-ref operands 4)) (kept (size m))
-         (factor (/ (view (cadr operands) kept) (sqrt (+ v (list-ref operands 5)))))
-         (shift (view (caddr operands) kept)))
-    (+ (* (- x m) factor) shift)))
+  (let* ((scale (cadr operands)) (epsilon (list-ref operands 5))
+         (m (view (list-ref operands 3) (size scale))) (v (view (list-ref operands 4) (size scale)))
+         (m0 (stop-gradient m)) (v0 (stop-gradient v))
+         (deviation (sqrt (+ v epsilon))))
+    (batch-normalization-test (car operands) (* scale (/ (sqrt (+ v0 epsilon)) deviation)) (+ (caddr operands) (* (- m0 m) (/ scale deviation))) m0 v0 epsilon)))

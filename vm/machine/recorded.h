@@ -7,7 +7,7 @@
 // program gave them, and which of its results it is. Of what the library hands to the procedure, the operator is %input.
 #pragma once
 
-#include "vm/machine/tensors.h"
+#include "vm/machine/engine.h"
 
 #include <span>
 
