@@ -127,6 +127,7 @@ public:
     // The best is tried once more by one who knows where launches wait for room, however that comes out for who stays.
     const Tried best = best_tried();
     for (const bool firm : {best.with.firm, !best.with.firm}) {
+      if (!knows_all(best.begins)) break;
       if (firm != best.with.firm && best.with.leaves.empty()) break;
       Foresight timed = best.with;
       timed.begins = best.begins;
@@ -137,6 +138,8 @@ public:
   }
 
 private:
+  // A plan that says odd things may come to an end of which not every launch is a part.
+  bool knows_all(const std::vector<Picoseconds>& begins) const { return begins.size() == plan_.size() + 1; }
   Tried& best_tried() {
     return *std::ranges::min_element(tried_, {}, [&](const Tried& one) { return cost(one); });
   }
@@ -163,7 +166,7 @@ private:
       });
       if (!did.failed.empty()) return false;
       const bool is_same = next.copied_out == with.copied_out;
-      if (!with.begins.empty()) next.begins = begins;
+      if (!with.begins.empty() && knows_all(begins)) next.begins = begins;
       tried_.push_back({std::move(with), std::max(begun, ended) - begun, bytes, std::move(begins)});
       if (is_same) break;
       with = std::move(next);
