@@ -388,10 +388,10 @@
            (let ((cut+room (%tile-cut (list (cons (car stages) (%fitted (car stages) tiles limit view))) room tiles limit view)))
              (%grouped/loop (cdr stages) (cdr cut+room) (cons (car cut+room) groups)))))))
 
-; (work . bytes) that tiles of these members take, by the middle one: work times as many as its outputs are of all.
+; (work . bytes) that tiles of these members take, by one in the middle: work times as many as its outputs are of all.
 (define (%trial members tiles view)
   (let* ((segment+prepared (%trial-segment members tiles view))
-         (found (%tile-takes segment+prepared (%middle-tile tiles) view))
+         (found (%tile-takes segment+prepared (%middle-tile tiles (%space (%node-sizes (vector-ref (vector-ref view 0) (car (vector-ref (car segment+prepared) 3)))))) view))
          (all (apply + (map (lambda (n) (apply * (%node-sizes (vector-ref (vector-ref view 0) n)))) (vector-ref (car segment+prepared) 3)))))
     (cons (* (car found) (/ all (max 1 (caddr found)))) (cadr found))))
 (define (%trial-segment members tiles view)
@@ -408,7 +408,13 @@
     (list (apply + (map (lambda (w node n) (* n (%work-of-element node (vector-ref (vector-ref view 2) (vector-ref (car w) 0))))) (car work) nodes elements))
           (+ (apply + bytes) (* 2 (fold-left max 0 bytes)))
           (apply + (map (lambda (box) (if box (apply * (cdr box)) 0)) (caddr work))))))
-(define (%middle-tile tiles) (if (null? tiles) 0 (+ (quotient (car tiles) 2) (* (car tiles) (%middle-tile (cdr tiles))))))
+; Near the middle, but where a tile of the first output is as long as any.
+(define (%middle-tile tiles space)
+  (cond ((null? tiles) 0)
+        ((null? space) (* (car tiles) (%middle-tile (cdr tiles) '())))
+        (else (+ (%longest (quotient (car tiles) 2) (car tiles) (car space)) (* (car tiles) (%middle-tile (cdr tiles) (cdr space)))))))
+(define (%longest i count n)
+  (if (>= (- (quotient (* (+ i 1) n) count) (quotient (* i n) count)) (quotient (+ n count -1) count)) i (%longest (remainder (+ i 1) count) count n)))
 (define (%bytes-of type) (case type ((f64 i64) 8) ((f32 i32) 4) ((bf16 i16) 2) (else 1)))
 ; Of what is no product most of the time goes into memory.
 (define (%work-of-element node described)
