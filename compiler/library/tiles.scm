@@ -455,21 +455,26 @@
           (if (< sum work)
               (%best-cut/loop (cdr left) (list bytes (cons (car halves) first) (cons (cdr halves) second)) sum)
               (%best-cut/loop (cdr left) best work))))))
-; The cuts with the lightest borders, which are what lives on behind them, with its cotangent: (bytes members . members). What others use is a
+; Cuts with light borders, which are what lives on behind them, with its cotangent: where a border is lighter than one before, and at each quarter.
+; (bytes members . members) What others use is a
 ; border in any case.
 (define (%cuts members room view)
   (let* ((nodes (vector-ref view 0)) (users (vector-ref view 1))
          (borders (%marked (%outputs members view) (make-vector (vector-length nodes) #f))))
     (define (last-use n) (fold-left max n (vector-ref users n)))
     (define (bytes-of n) (let ((node (vector-ref nodes n))) (* 2 (%bytes-of (%node-type node)) (apply * (%node-sizes node)))))
-    (let %cuts/loop ((first '()) (rest members) (alive '()) (cuts '()))
+    (define quarters (map (lambda (i) (quotient (* i (length members)) 4)) '(1 2 3)))
+    (let %cuts/loop ((first '()) (rest members) (alive '()) (before 0) (cuts '()))
       (if (null? (cdr rest))
-          (let ((in-order (sort-list (lambda (a b) (< (car a) (car b))) cuts))) (list-head in-order (min 6 (length in-order))))
+          (let ((in-order (sort-list (lambda (a b) (< (car a) (car b))) cuts))) (list-head in-order (min 8 (length in-order))))
           (let* ((n (car rest))
                  (alive (filter (lambda ((cons last bytes)) (> last n)) (if (vector-ref borders n) alive (cons (cons (last-use n) (bytes-of n)) alive))))
                  (bytes (apply + (map cdr alive)))
                  (first (cons n first)))
-            (%cuts/loop first (cdr rest) alive (if (<= bytes room) (cons (cons bytes (cons (reverse first) (cdr rest))) cuts) cuts)))))))
+            (%cuts/loop first (cdr rest) alive bytes
+                        (if (if (<= bytes room) (if (< bytes before) #t (memv (length first) quarters)) #f)
+                            (cons (cons bytes (cons (reverse first) (cdr rest))) cuts)
+                            cuts)))))))
 
 ; --- running: values by number, #f where there are none yet or no longer
 
