@@ -388,10 +388,10 @@
            (let ((cut+room (%tile-cut (list (cons (car stages) (%fitted (car stages) tiles limit view))) room tiles limit view)))
              (%grouped/loop (cdr stages) (cdr cut+room) (cons (car cut+room) groups)))))))
 
-; (work . bytes) that tiles of these members take, by the middle one: work times as many as its outputs are of all.
+; (work . bytes) that tiles of these members take, by one in the middle: work times as many as its outputs are of all.
 (define (%trial members tiles view)
   (let* ((segment+prepared (%trial-segment members tiles view))
-         (found (%tile-takes segment+prepared (%middle-tile tiles) view))
+         (found (%tile-takes segment+prepared (%middle-tile tiles (%space (%node-sizes (vector-ref (vector-ref view 0) (car (vector-ref (car segment+prepared) 3)))))) view))
          (all (apply + (map (lambda (n) (apply * (%node-sizes (vector-ref (vector-ref view 0) n)))) (vector-ref (car segment+prepared) 3)))))
     (cons (* (car found) (/ all (max 1 (caddr found)))) (cadr found))))
 (define (%trial-segment members tiles view)
@@ -408,7 +408,13 @@
     (list (apply + (map (lambda (w node n) (* n (%work-of-element node (vector-ref (vector-ref view 2) (vector-ref (car w) 0))))) (car work) nodes elements))
           (+ (apply + bytes) (* 2 (fold-left max 0 bytes)))
           (apply + (map (lambda (box) (if box (apply * (cdr box)) 0)) (caddr work))))))
-(define (%middle-tile tiles) (if (null? tiles) 0 (+ (quotient (car tiles) 2) (* (car tiles) (%middle-tile (cdr tiles))))))
+; Near the middle, but where a tile of the first output is as long as any.
+(define (%middle-tile tiles space)
+  (cond ((null? tiles) 0)
+        ((null? space) (* (car tiles) (%middle-tile (cdr tiles) '())))
+        (else (+ (%longest (quotient (car tiles) 2) (car tiles) (car space)) (* (car tiles) (%middle-tile (cdr tiles) (cdr space)))))))
+(define (%longest i count n)
+  (if (>= (- (quotient (* (+ i 1) n) count) (quotient (* i n) count)) (quotient (+ n count -1) count)) i (%longest (remainder (+ i 1) count) count n)))
 (define (%bytes-of type) (case type ((f64 i64) 8) ((f32 i32) 4) ((bf16 i16) 2) (else 1)))
 ; Of what is no product most of the time goes into memory.
 (define (%work-of-element node described)
@@ -449,21 +455,26 @@
           (if (< sum work)
               (%best-cut/loop (cdr left) (list bytes (cons (car halves) first) (cons (cdr halves) second)) sum)
               (%best-cut/loop (cdr left) best work))))))
-; The cuts with the lightest borders, which are what lives on behind them, with its cotangent: (bytes members . members). What others use is a
+; Cuts with light borders, which are what lives on behind them, with its cotangent: where a border is lighter than one before, and at each quarter.
+; (bytes members . members) What others use is a
 ; border in any case.
 (define (%cuts members room view)
   (let* ((nodes (vector-ref view 0)) (users (vector-ref view 1))
          (borders (%marked (%outputs members view) (make-vector (vector-length nodes) #f))))
     (define (last-use n) (fold-left max n (vector-ref users n)))
     (define (bytes-of n) (let ((node (vector-ref nodes n))) (* 2 (%bytes-of (%node-type node)) (apply * (%node-sizes node)))))
-    (let %cuts/loop ((first '()) (rest members) (alive '()) (cuts '()))
+    (define quarters (map (lambda (i) (quotient (* i (length members)) 4)) '(1 2 3)))
+    (let %cuts/loop ((first '()) (rest members) (alive '()) (before 0) (cuts '()))
       (if (null? (cdr rest))
-          (let ((in-order (sort-list (lambda (a b) (< (car a) (car b))) cuts))) (list-head in-order (min 6 (length in-order))))
+          (let ((in-order (sort-list (lambda (a b) (< (car a) (car b))) cuts))) (list-head in-order (min 8 (length in-order))))
           (let* ((n (car rest))
                  (alive (filter (lambda ((cons last bytes)) (> last n)) (if (vector-ref borders n) alive (cons (cons (last-use n) (bytes-of n)) alive))))
                  (bytes (apply + (map cdr alive)))
                  (first (cons n first)))
-            (%cuts/loop first (cdr rest) alive (if (<= bytes room) (cons (cons bytes (cons (reverse first) (cdr rest))) cuts) cuts)))))))
+            (%cuts/loop first (cdr rest) alive bytes
+                        (if (if (<= bytes room) (if (< bytes before) #t (memv (length first) quarters)) #f)
+                            (cons (cons bytes (cons (reverse first) (cdr rest))) cuts)
+                            cuts)))))))
 
 ; --- running: values by number, #f where there are none yet or no longer
 
