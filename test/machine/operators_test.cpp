@@ -163,6 +163,8 @@ std::vector<Use> uses() {
   add("attention-step", "1 2 2",
       "(let* ((p " + attention + ") (a (attention-step 1 p x '()))) (car (attention-step 1 p (* x (car a)) (cadr a))))");
   add("slices", "3 2", "(+ (narrow-tensor (* x x) 0 0 2) (narrow-tensor (sin x) 0 1 2) (index (exp x) 1) (index x '(0 2)))");
+  add("with-part", "2 3", "(with-part (* x x) (sin (narrow-tensor x 1 0 2)) '(0 1))");
+  add("add-part", "2 3", "(add-part (* x x) (sin (narrow-tensor x 0 0 1)) '(1 0))");
   add("attend", "2 3 2", "(attend (* x x) (sin x) x .7)");
   add("attend", "3 2", "(attend (sin x) (* x x) (narrow-tensor x 1 0 1) .7 #t)");
   return all;
