@@ -172,6 +172,8 @@ def update(f: Differentiable, rule: Procedure, *, checkpoint: Checkpoint = True,
     ``rule`` is a procedure of the program, ``(define rule (adam .01))`` say; the first state is 0.
     """
     chosen = _procedure(f, device)
+    if not isinstance(rule, Procedure):
+        raise TypeError(f"update: the rule is a procedure of the program, such as (define rule (adam .01)), not a {type(rule).__name__}")
     if chosen.machine is not rule.machine:
         rule = _procedure(rule, device)
     return _made("update", chosen, _how(checkpoint, memory), rule, explain=explain)

@@ -62,11 +62,12 @@ def _bytes_of(size: Union[int, str, None]) -> Optional[int]:
     """A size, such as 1000, "64MiB", "2GB"."""
     if size is None or isinstance(size, int):
         return size
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:([KMGT]?)(i?)B)?\s*", size)
-    if not found:
+    if not isinstance(size, str):
+        raise TypeError(f"memory: expected a number of bytes that is an int, or text such as \"64MiB\", got the {type(size).__name__} {size!r}")
+    found = _cairn.size_of(size)
+    if found is None:
         raise ValueError(f"{size!r} is no size: 1000, \"64MiB\", \"2GB\" are")
-    number, prefix, binary = found.groups()
-    return int(float(number) * (1024 if binary else 1000) ** ("KMGT".index(prefix) + 1 if prefix else 0))
+    return found
 
 
 def _writer(output: Any) -> Optional[Callable[[str], Any]]:
@@ -126,7 +127,7 @@ class Program:
         """A machine in which the program has run, so that its definitions are there."""
         made = self.machine(**changed)
         made.load(self.code)
-        made.run(None, None)
+        made.run(None, None, None)
         return made
 
     def on(self, device: str) -> Machine:
@@ -190,7 +191,7 @@ class Module:
 
     def cancel(self) -> None:
         """Stops the call that is going on in another thread, or else the next one: it raises :class:`CancelledError`."""
-        self._machine.cancel()
+        self._machine.cancel(None)
 
     @property
     def statistics(self) -> Dict[str, Any]:
@@ -213,7 +214,7 @@ class Module:
     @property
     def steps(self) -> int:
         """Steps of the machine since the program began."""
-        return self._machine.steps()
+        return cast(int, self._machine.steps(None))
 
     def __reduce__(self) -> Any:
         return (Module, (self._program,))
@@ -251,6 +252,10 @@ def compile(source: Union[str, "os.PathLike[str]"], *, name: Optional[str] = Non
     arguments: what ``(command-line)`` gives. read, write: files and folders that the program may read and write; none if nothing is said.
     output_bytes: the budget of output. check_nan: the first NaN is an error. profile: count for :attr:`Module.profile`.
     """
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(f"source: expected the text of a program or the path of its file, got a {type(source).__name__}")
+    if level not in (0, 1, 2):
+        raise ValueError(f"level: 0, 1 or 2, all optimisations, not {level!r}")
     if _is_path(source):
         path = os.fspath(source)
         with open(path, encoding="utf-8") as file:
@@ -261,7 +266,7 @@ def compile(source: Union[str, "os.PathLike[str]"], *, name: Optional[str] = Non
         called = name or "program"
     functions = {key: h if isinstance(h, Host) else host(h) for key, h in (hosts or {}).items()}
     code, told, names = _cairn.compile(called, text, _helpers(), [(key, h.parameters) for key, h in functions.items()],
-                                       [os.fspath(folder) for folder in libraries], level, 0, 0)
+                                       [os.fspath(folder) for folder in libraries], level)
     for warning in told:
         warnings.warn(warning.rstrip("\n"), stacklevel=2)
     options = {"memory": _bytes_of(memory), "output": output, "input": input, "report": report, "explain": explain, "seed": seed,

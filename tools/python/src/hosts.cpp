@@ -4,6 +4,7 @@
 
 #include "values.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace cairn::python {
@@ -101,8 +102,15 @@ cairn_status reverse(void* user, cairn_vm*, const cairn_value* arguments, std::s
     if (static_cast<std::size_t>(PySequence_Fast_GET_SIZE(parts.get())) != count)
       raise(PyExc_ValueError, "a reverse rule gives a cotangent for each of the %zu arguments, this one gave %zd", count,
             PySequence_Fast_GET_SIZE(parts.get()));
-    for (std::size_t i = 0; i < count; ++i)
-      cotangents[i] = to_cairn(host->machine, PySequence_Fast_GET_ITEM(parts.get(), static_cast<Py_ssize_t>(i)));
+    Values found(host->machine);
+    found.list.reserve(count);
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(parts.get()) && found.list.size() < count; ++i) {
+      const Owned item(retained(PySequence_Fast_GET_ITEM(parts.get(), i))); // converting it may change the list
+      found.list.push_back(to_cairn(host->machine, item.get()));
+    }
+    if (found.list.size() != count) raise(PyExc_ValueError, "the list that a reverse rule gave has changed meanwhile");
+    std::copy(found.list.begin(), found.list.end(), cotangents);
+    found.list.clear();
   });
 }
 
