@@ -118,16 +118,19 @@ def jvp(f: Differentiable, primals: Sequence[Any], tangents: Sequence[Any], *, d
 
 def vjp(f: Differentiable, *primals: Any, checkpoint: Checkpoint = True, memory: Size = None,
         device: Optional[str] = None) -> Tuple[Any, Callable[[Any], Tuple[Any, ...]]]:
-    """``f(*primals)``, and a function from a cotangent of that to the tuple of those of the arguments. Each call of that runs ``f`` again: nothing
-    is kept in between."""
+    """``f(*primals)``, and a function from a cotangent of that to the tuple of those of the arguments. Each call of that runs ``f`` again, with
+    the random numbers that it drew: nothing else is kept in between. What ``f`` prints it prints again."""
     f = _procedure(f, device)
     pull = _made("vjp", f, _how(checkpoint, memory))
     points = list(primals)
 
-    def pullback(cotangent: Any) -> Tuple[Any, ...]:
-        return tuple(pull(points, cotangent))
+    value, draws = f.machine.call(None, f, *points)
 
-    return f(*points), pullback
+    def pullback(cotangent: Any) -> Tuple[Any, ...]:
+        cotangents, _ = pull.machine.call(draws, pull, points, cotangent)
+        return tuple(cotangents)
+
+    return value, pullback
 
 
 @overload

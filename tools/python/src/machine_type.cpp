@@ -257,6 +257,37 @@ PyObject* begin(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   });
 }
 
+// A call that knows what random numbers it draws: where it is to draw those of an earlier call, what comes behind it draws as if
+// it had not been.
+PyObject* call_drawing(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  return in(self, [&](Machine* machine) {
+    if (count < 2 || !is_procedure(arguments[1])) raise(PyExc_TypeError, "call(draws, procedure, *arguments)");
+    make_idle(machine);
+    const std::uint64_t before = cairn_vm_draws(machine->vm);
+    const bool again = arguments[0] != Py_None;
+    const std::uint64_t from = again ? number_of(arguments[0]) : before;
+    const Value procedure(machine, value_of_procedure(machine, arguments[1]));
+    struct Before {
+      cairn_vm* vm;
+      std::uint64_t draws;
+      bool again;
+      ~Before() {
+        if (again) cairn_vm_set_draws(vm, draws); // not where the call was stopped, which may go on
+      }
+    } put_back{machine->vm, before, again};
+    {
+      const Arguments given(machine, arguments + 2, static_cast<std::size_t>(count - 2));
+      if (again) need(cairn_vm_set_draws(machine->vm, from));
+      call(machine, procedure.get(), given.data(), given.size());
+    }
+    const Owned draws(cairn_vm_draws(machine->vm) == from ? none() : checked(PyLong_FromUnsignedLongLong(from)));
+    cairn_value taken{};
+    need(cairn_vm_take_value(machine->vm, &taken));
+    const Owned value(from_cairn(machine, taken, true));
+    return checked(PyTuple_Pack(2, value.get(), draws.get()));
+  });
+}
+
 PyObject* progress_of(Machine* machine) {
   cairn_progress now{};
   need(cairn_vm_progress(machine->vm, &now));
@@ -425,6 +456,10 @@ PyMethodDef methods[] = {
     {"load", load, METH_O, "The program, as bytes of a .bc file."},
     {"restore", restore, METH_O, "Program and state, as bytes of a capsule."},
     {"begin", fast(begin), METH_FASTCALL, "begin(holder, procedure, *arguments): makes the machine ready to call it."},
+    {"call", fast(call_drawing), METH_FASTCALL,
+     "call(draws, procedure, *arguments): (value, draws). Of random numbers, how many had been drawn when the call began, None "
+     "where it "
+     "drew none; with what an earlier call gave this one draws the same."},
     {"run", fast(run_on), METH_FASTCALL,
      "run(holder, steps, work): at most so many, None for no limit; (status, value, work, progress), or None."},
     {"lookup", lookup, METH_O, "The value of a definition."},
