@@ -250,6 +250,25 @@ class Hostile(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "two parts"):
             cairn.compile("(define (f x) x)").f(tuple.__new__(cairn.Pair, ()))
 
+    def test_nesting_beyond_the_stack(self):
+        deep, wrapped = [], []
+        for _ in range(100_000):
+            deep, wrapped = [deep], {"k": wrapped}
+        m = cairn.compile("(define (f x) 0)\n(define (g n) (let loop ((n n) (x '())) (if (= n 0) x (loop (- n 1) (vector x)))))")
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(10**6)
+        try:
+            for call in (lambda: m.f(deep), lambda: m.f(wrapped), lambda: m.g(100_000)):
+                with self.assertRaisesRegex(RecursionError, "nested more than 5000 deep"):
+                    call()
+            self.assertEqual(m.g(3), (((([],),),)))
+        finally:
+            sys.setrecursionlimit(before)
+            while deep:
+                deep = deep.pop()
+            while wrapped:
+                wrapped = wrapped.pop("k")
+
     def test_arguments_that_are_refused_leave_nothing_in_the_machine(self):
         m = cairn.compile("(define (make n) (let ((x (fill (list n) 1.))) (lambda (y) x)))\n(define (f) 0)")
         before = m.memory["tensors"]

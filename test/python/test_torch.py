@@ -226,6 +226,22 @@ class Torch(unittest.TestCase):
         cairn.torch.function(again.drop)(x).sum().backward()
         self.assertEqual(again.noise(), other_next)
 
+    def test_without_gradients_none_is_computed(self):
+        m = cairn.compile("(define (f x) (* x x))\n(define (g x) (* 2 (car x)))")
+        f, x = cairn.torch.function(m.f), torch.ones(1, requires_grad=True)
+        f(x).backward()
+
+        def steps(action):
+            before = m.steps
+            action()
+            return m.steps - before
+
+        with torch.no_grad():
+            self.assertEqual(steps(lambda: f(x)), steps(lambda: m.f(np.ones(1, np.float32))))
+        self.assertGreater(steps(lambda: f(x)), steps(lambda: m.f(np.ones(1, np.float32))))
+        with self.assertRaisesRegex(ValueError, "an argument of its own"):
+            cairn.torch.function(m.g)([x])
+
     def test_values_that_change_their_form(self):
         f = cairn.torch.function(cairn.compile("(define (f x) (if (> (sumall x) 0) (sumall x) (* 2 x)))").f)
         x = torch.ones(3, requires_grad=True)

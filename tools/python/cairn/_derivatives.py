@@ -1,6 +1,7 @@
 """Derivatives of procedures. Each operator gives a procedure of the same program, which is called, stopped, and differentiated like any other."""
 from __future__ import annotations
 
+import operator
 from typing import Any, Callable, List, Literal, Optional, Sequence, Tuple, Union, overload
 
 from ._cairn import Procedure
@@ -40,11 +41,17 @@ Differentiable = Union[Procedure, Explained]
 
 
 def _place(argnums: Places) -> Union[int, List[int]]:
-    if isinstance(argnums, int):
-        if argnums < 0:
+    try:
+        several = not hasattr(argnums, "__index__")
+        if isinstance(argnums, (bool, str)):
+            raise TypeError
+        places = [operator.index(place) for place in (argnums if several else [argnums])]  # type: ignore[union-attr, list-item]
+    except TypeError:
+        raise TypeError(f"argnums: the place of an argument, counted from 0, or a tuple of such, not {argnums!r}") from None
+    if not several:
+        if places[0] < 0:
             raise ValueError("argnums count from 0")
-        return argnums
-    places = list(argnums)
+        return places[0]
     if places != sorted(set(places)) or not places or places[0] < 0:
         raise ValueError("argnums: different numbers from 0 on, in ascending order")
     return places
@@ -143,7 +150,7 @@ def jacobian(f: Differentiable, argnums: Places = 0, *, checkpoint: Checkpoint =
              explain: bool = False) -> Any:
     """The value of ``f`` with each number in it replaced by its gradient; an array by one of the shape of the value followed by that of the
     argument. Forward or reverse mode, whichever runs ``f`` less often."""
-    if not isinstance(argnums, int):
+    if not hasattr(argnums, "__index__"):
         raise ValueError("jacobian: by one argument, which may be a list or a tuple")
     return _made("jacobian", _procedure(f, device), _how(checkpoint, memory), _place(argnums), explain=explain)
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import inspect
 import io
+import operator
 import os
 import re
 import sys
@@ -45,6 +46,10 @@ def host(call: Callable[..., Any], *, parameters: Optional[int] = None, derivati
     A gradient with checkpoints computes parts of a run again. The function is not called again for that, unless it is ``repeatable``: then it must
     give the same for the same arguments, and nothing of its results is kept meanwhile.
     """
+    if not callable(call):
+        raise TypeError(f"a procedure of the host is a function, not a {type(call).__name__}")
+    if parameters is not None and not 0 <= parameters < 1 << 16:
+        raise ValueError(f"parameters: how many arguments the function takes, not {parameters}")
     return Host(call, _parameters_of(call) if parameters is None else parameters, derivative, reverse, forward, repeatable)
 
 
@@ -60,8 +65,12 @@ def _parameters_of(call: Callable[..., Any]) -> int:
 
 def _bytes_of(size: Union[int, str, None]) -> Optional[int]:
     """A size, such as 1000, "64MiB", "2GB"."""
-    if size is None or isinstance(size, int):
-        return size
+    if size is None:
+        return None
+    if hasattr(size, "__index__") and not isinstance(size, bool):
+        if operator.index(size) <= 0:
+            raise ValueError(f"memory: a number of bytes, not {size}")
+        return operator.index(size)
     if not isinstance(size, str):
         raise TypeError(f"memory: expected a number of bytes that is an int, or text such as \"64MiB\", got the {type(size).__name__} {size!r}")
     found = _cairn.size_of(size)

@@ -79,10 +79,11 @@ class Function:
 class _Call:
     """What is known of one call beside its tensors."""
 
-    __slots__ = ("several", "kinds", "draws")
+    __slots__ = ("several", "kinds", "draws", "graph")
 
     def __init__(self, draws: Any) -> None:
         self.several = False
+        self.graph = torch.is_grad_enabled()  # which it never is in the passes themselves
         self.draws = draws  # with what random numbers it began, if it draws any; derivatives, which run it again, draw the same
         self.kinds: Any = False  # for each part of the value, whether it is a number; a list, a tuple, or one truth
 
@@ -101,6 +102,8 @@ _MANY = object()  # draws of calls for several elements
 def _lent(argument: Any) -> Any:
     """A tensor of PyTorch's as Cairn takes it, without a copy."""
     if not isinstance(argument, torch.Tensor):
+        if isinstance(argument, (list, tuple, dict)):
+            _refuse_nested(argument.values() if isinstance(argument, dict) else argument)
         return argument
     try:
         if argument.requires_grad:
@@ -113,6 +116,14 @@ def _lent(argument: Any) -> Any:
             raise
         raise ValueError("a tensor that has no memory of its own, as with is_grads_batched= and vectorize=True: torch.func.vmap, jacrev and jacfwd "
                          "know what to do with procedures") from error
+
+
+def _refuse_nested(items: Any) -> None:
+    for item in items:
+        if isinstance(item, torch.Tensor) and item.requires_grad:
+            raise ValueError("a tensor inside of a list, tuple or dict has no derivatives in PyTorch: hand it over as an argument of its own, or .detach() it")
+        if isinstance(item, (list, tuple, dict)):
+            _refuse_nested(item.values() if isinstance(item, dict) else item)
 
 
 def _given(value: Any) -> torch.Tensor:
@@ -171,7 +182,7 @@ class _Apply(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, function: Function, call: _Call, *arguments: Any) -> Any:
         needed = ctx.needs_input_grad
-        wanted = [i - 2 for i, n in enumerate(needed) if n] if True in needed else ()
+        wanted = [i - 2 for i, n in enumerate(needed) if n] if call.graph and True in needed else ()
         value, gradient = function._computed(call, [_lent(a) for a in arguments], wanted)
         outputs = _outputs(call, value)
         if wanted or forward_ad._current_level >= 0:

@@ -95,6 +95,16 @@ template <class First> cairn_status run_slices(Machine* machine, std::uint64_t s
     parts.gil = true;
     begun = true;
     if (!parts.given.empty() || !parts.taken.empty() || !parts.dropped.empty()) settle(machine);
+    // SystemExit and KeyboardInterrupt end the run, whether the program has handled them or not.
+    if (parts.host_exception != nullptr && PyObject_IsInstance(parts.host_exception, PyExc_Exception) == 0 &&
+        (status == CAIRN_OK || status == CAIRN_OUT_OF_STEPS || status == CAIRN_OUT_OF_WORK || status == CAIRN_CANCELLED)) {
+      const Owned exception(std::exchange(parts.host_exception, nullptr));
+      parts.suspended = status != CAIRN_OK;
+      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
+      if (parts.suspended) stopped(machine);
+      const Owned holder(std::exchange(parts.holder, nullptr));
+      throw Raised{};
+    }
     if (status == CAIRN_OK || status == CAIRN_OUT_OF_STEPS || status == CAIRN_OUT_OF_WORK) {
       if (parts.host_exception != nullptr) Py_CLEAR(parts.host_exception); // the program has handled it
       parts.suspended = status != CAIRN_OK;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <iterator>
 #include <limits>
 #include <new>
@@ -35,8 +36,10 @@ std::uint64_t number_of(PyObject* object) {
 }
 
 const char* text_of(PyObject* object) {
-  const char* text = PyUnicode_AsUTF8(object);
+  Py_ssize_t bytes = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(object, &bytes);
   if (text == nullptr) throw Raised{};
+  if (std::strlen(text) != static_cast<std::size_t>(bytes)) raise(PyExc_ValueError, "%R: text with a character 0 in it", object);
   return text;
 }
 

@@ -12,16 +12,26 @@ namespace cairn::python {
 
 namespace {
 
-// One level of nesting.
+// One level of nesting. Who raises Python's limit gets no more of the stack than these take.
 class Level {
 public:
   explicit Level(const char* where) {
+    if (depth_ == kMost) raise(PyExc_RecursionError, "nested more than %d deep%s", kMost, where);
     if (Py_EnterRecursiveCall(where) != 0) throw Raised{};
+    ++depth_;
   }
-  ~Level() { Py_LeaveRecursiveCall(); }
+  ~Level() {
+    --depth_;
+    Py_LeaveRecursiveCall();
+  }
   Level(const Level&) = delete;
   Level& operator=(const Level&) = delete;
+
+private:
+  static constexpr int kMost = 5000;
+  static thread_local int depth_;
 };
+thread_local int Level::depth_ = 0;
 
 // --- to Cairn
 
@@ -310,7 +320,11 @@ void add_node(Machine* machine, Values& items, PyObject* dictionary, bool alone)
   };
   side(1);
   const Owned key(key_from(machine, items)), value(taken(machine, items, 3, alone));
+  const Py_ssize_t before = PyDict_GET_SIZE(dictionary);
   checked(PyDict_SetItem(dictionary, key.get(), value.get()));
+  if (PyDict_GET_SIZE(dictionary) == before)
+    raise(PyExc_ValueError, "a dictionary whose keys are one key to Python, %R, such as the string and the symbol of a name",
+          key.get());
   side(4);
 }
 
