@@ -260,6 +260,7 @@ def compile(source: Union[str, "os.PathLike[str]"], *, name: Optional[str] = Non
     spill: a folder for what planned gradients put aside. costs: the text that ``vmrun --calibrate`` writes, for plans.
     arguments: what ``(command-line)`` gives. read, write: files and folders that the program may read and write; none if nothing is said.
     output_bytes: the budget of output. check_nan: the first NaN is an error. profile: count for :attr:`Module.profile`.
+    level: of optimisation: 0 none, 1, 2 all.
     """
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"source: expected the text of a program or the path of its file, got a {type(source).__name__}")

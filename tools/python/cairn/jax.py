@@ -145,13 +145,19 @@ def _tangent(x: Any, tangent: Any) -> Any:
     return tangent if _floating(x) else jnp.zeros(x.shape, x.dtype)
 
 
+def _sequence(kind: Any, parts: List[Any]) -> Any:
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)  # named tuples, such as cairn.Pair, take their parts one by one
+
+
 def _lent(argument: Any) -> Any:
     """Arrays of JAX's as Cairn takes them: without a copy, and numbers where they have no axes."""
     if isinstance(argument, (list, tuple)):
-        return type(argument)(_lent(a) for a in argument)
+        return _sequence(type(argument), [_lent(a) for a in argument])
     if isinstance(argument, dict):
         return {key: _lent(a) for key, a in argument.items()}
     array = np.asarray(argument)
+    if array.dtype.name == "bfloat16":
+        raise TypeError("arrays of bfloat16 do not pass between JAX and Cairn: .astype(jnp.float32)")
     return array.item() if array.ndim == 0 else array
 
 
@@ -175,4 +181,4 @@ def _fitted(value: Any, like: Any) -> Any:
     if isinstance(like, dict):
         return {key: _fitted(0 if isinstance(value, (int, float)) else value[key], part) for key, part in like.items()}
     parts: Optional[Sequence[Any]] = None if isinstance(value, (int, float)) else value
-    return type(like)(_fitted(0 if parts is None else parts[i], part) for i, part in enumerate(like))
+    return _sequence(type(like), [_fitted(0 if parts is None else parts[i], part) for i, part in enumerate(like)])

@@ -10,6 +10,7 @@ from torch.autograd import forward_ad
 from ._cairn import Array, Procedure
 from ._derivatives import Checkpoint, Differentiable, Size, _how, _made, _procedure
 from ._errors import ProgramError
+from ._kinds import Pair
 
 __all__ = ["Function", "function"]
 
@@ -139,6 +140,8 @@ def _given(value: Any) -> torch.Tensor:
 
 def _outputs(call: _Call, value: Any) -> Tuple[torch.Tensor, ...]:
     """The parts of a value as tensors; the call learns what they were."""
+    if isinstance(value, Pair):
+        raise TypeError("the value of the procedure is a pair whose second part is no list: let it give a list or a vector of its parts")
     call.several = isinstance(value, (list, tuple))
     if call.several:
         call.kinds = type(value)(isinstance(v, (float, int)) for v in value)
