@@ -45,7 +45,8 @@ def _place(argnums: Places) -> Union[int, List[int]]:
         several = not hasattr(argnums, "__index__")
         if isinstance(argnums, (bool, str)):
             raise TypeError
-        places = [operator.index(place) for place in (argnums if several else [argnums])]  # type: ignore[union-attr, list-item]
+        given: Any = argnums if several else [argnums]
+        places = [operator.index(place) for place in given]
     except TypeError:
         raise TypeError(f"argnums: the place of an argument, counted from 0, or a tuple of such, not {argnums!r}") from None
     if not several:
