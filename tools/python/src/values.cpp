@@ -28,7 +28,7 @@ public:
   Level& operator=(const Level&) = delete;
 
 private:
-  static constexpr int kMost = 5000;
+  static constexpr int kMost = 2000;
   static thread_local int depth_;
 };
 thread_local int Level::depth_ = 0;
