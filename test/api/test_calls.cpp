@@ -60,6 +60,30 @@ TEST_CASE("a call runs in slices like a program, with the same steps") {
   cairn_value_release(vm.vm, spin);
 }
 
+TEST_CASE("a call draws the random numbers of an earlier one again") {
+  Vm vm("(define (draw) (random-real))");
+  const cairn_value draw = vm.lookup("draw");
+  const auto drawn = [&] {
+    cairn_value value = cairn_unspecified();
+    double number = 0;
+    REQUIRE(cairn_vm_call(vm.vm, draw, nullptr, 0, &value) == CAIRN_OK);
+    REQUIRE(cairn_get_real(value, &number) == CAIRN_OK);
+    return number;
+  };
+  const uint64_t before = cairn_vm_draws(vm.vm);
+  const double first = drawn(), second = drawn();
+  CHECK(first != second);
+  CHECK(cairn_vm_draws(vm.vm) == before + 2);
+  REQUIRE(cairn_vm_set_draws(vm.vm, before) == CAIRN_OK);
+  CHECK(drawn() == first);
+  REQUIRE(cairn_vm_begin(vm.vm, draw, nullptr, 0) == CAIRN_OK);
+  CHECK(cairn_vm_set_draws(vm.vm, before) == CAIRN_BAD_ARGUMENT);
+  REQUIRE(cairn_vm_run(vm.vm, CAIRN_UNLIMITED) == CAIRN_OK);
+  CHECK(cairn_vm_set_draws(nullptr, 0) == CAIRN_BAD_ARGUMENT);
+  CHECK(cairn_vm_draws(nullptr) == 0);
+  cairn_value_release(vm.vm, draw);
+}
+
 TEST_CASE("what cannot be called is refused, and the machine goes on") {
   Vm vm(kProgram);
   cairn_value value = cairn_unspecified();

@@ -29,7 +29,7 @@ def everything():
         run = m.f.start(2.0).resume(steps=1)
         m.f(1)
         assert run.value == 4.0
-        for wrong in (lambda: m.bad(1), lambda: m.fails(1), lambda: m.f(set()), lambda: m.f(np.zeros(2, "f2")), lambda: m.f(1, 2),
+        for wrong in (lambda: m.bad(1), lambda: m.fails(1), lambda: m.f(set()), lambda: m.f.start(set()), lambda: m.f(np.zeros(2, "f2")), lambda: m.f(1, 2),
                       lambda: cairn.compile("(define (f")):
             try:
                 wrong()

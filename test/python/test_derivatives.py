@@ -37,6 +37,16 @@ class Derivatives(unittest.TestCase):
         value, pullback = cairn.vjp(self.m.cube, 2.0)
         self.assertEqual((value, pullback(10.0)), (8.0, (120.0,)))
 
+    def test_a_pullback_draws_the_random_numbers_of_the_value(self):
+        m = cairn.compile("(define (drop x) (dropout x .5))\n(define (noise) (random-real))", seed=3)
+        x = np.linspace(1, 2, 64)
+        value, pullback = cairn.vjp(m.drop, x)
+        plain = m.copy()
+        plain.drop(x)
+        for _ in range(2):
+            np.testing.assert_allclose(pullback(np.ones(64))[0], value / x)
+        self.assertEqual(m.noise(), plain.noise())
+
     def test_of_several_arguments(self):
         self.assertEqual(cairn.grad(self.m.product)(3.0, 5.0), 30.0)
         self.assertEqual(cairn.grad(self.m.product, 1)(3.0, 5.0), 9.0)

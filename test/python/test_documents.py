@@ -42,7 +42,7 @@ class Documents(unittest.TestCase):
         import inspect
 
         for name in inspect.signature(cairn.compile).parameters:
-            if name not in ("source", "name", "level"):
+            if name not in ("source", "name"):
                 self.assertRegex(cairn.compile.__doc__, rf"\b{name}\b")
 
 

@@ -114,6 +114,20 @@ class Jax(unittest.TestCase):
         number = jax.ShapeDtypeStruct((), jnp.float64)
         self.same(jax.jit(jax.grad(cairn.jax.function(self.m.strict, result=number)))(6.0), jnp.array(12.0))
 
+    def test_what_is_no_function_of_its_arguments_alone(self):
+        m = cairn.compile("(define (drop x) (dropout x .5))\n(define (clip x) (if (> x 1) x 1))\n(define (shrinks x) (if (> (sumall x) 0) x (sum x)))")
+        for call in (cairn.jax.function(m.drop), jax.jit(cairn.jax.function(m.drop))):
+            with self.assertRaisesRegex(Exception, "draws random numbers"):
+                jax.block_until_ready(call(jnp.ones(8)))
+        for call in (cairn.jax.function(m.clip), jax.jit(cairn.jax.function(m.clip))):
+            with self.assertRaisesRegex(Exception, "has the type float64, that of an earlier call"):
+                jax.block_until_ready([call(0.5), call(2.5)])
+        self.same(jax.jit(cairn.jax.function(m.clip, result=jax.ShapeDtypeStruct((), jnp.float64)))(2.5), jnp.array(2.5))
+        shrinks = cairn.jax.function(m.shrinks)
+        shrinks(jnp.ones(3))
+        with self.assertRaisesRegex(Exception, "has the shape"):
+            jax.block_until_ready(shrinks(-jnp.ones(3)))
+
     def test_settings(self):
         for settings in ({"checkpoint": False}, {"checkpoint": "bisection"}, {"memory": "4MiB"}):
             self.same(jax.grad(self.summed(cairn.jax.function(self.m.layer, **settings)))(self.x, self.w),

@@ -203,6 +203,84 @@ class Leaks(unittest.TestCase):
         self.assertEqual([reference() for reference in gone], [None, None])
 
 
+class Hostile(unittest.TestCase):
+    def test_types_that_a_program_alone_makes(self):
+        for kind in (cairn.Procedure, cairn.Array):
+            for make in (kind, lambda: kind.__new__(kind), lambda: object.__new__(kind)):
+                with self.assertRaises(TypeError):
+                    make()
+        machine = cairn._cairn.Machine.__new__(cairn._cairn.Machine)
+        with self.assertRaises(RuntimeError):
+            machine.memory()
+        self.assertFalse(machine.cancel(None))
+        with self.assertRaisesRegex(TypeError, "`memroy`"):
+            machine.__init__(memroy=3)
+
+    def test_a_list_that_changes_while_it_is_converted(self):
+        class Clearing:
+            def __init__(self, items):
+                self.items = items
+
+            def __float__(self):
+                self.items.clear()
+                return 1.0
+
+        def rule(arguments, result, cotangent):
+            items = [None, cotangent]
+            items[0] = Clearing(items)
+            return items
+
+        m = cairn.compile("(define (f a b) (sumall (h a b)))", hosts={"h": cairn.host(lambda a, b: a + b, reverse=rule)})
+        with self.assertRaisesRegex(cairn.ProgramError, "changed meanwhile"):
+            cairn.grad(m.f, (0, 1))(np.ones(2), np.ones(2))
+        items = [None, 2.0]
+        items[0] = Clearing(items)
+        self.assertEqual(cairn.compile("(define (f x) x)").f(items), [1.0])
+
+    def test_keys_that_have_an_order_of_their_own(self):
+        class Key(str):
+            def __lt__(self, other):
+                return True
+
+        keys = [str(i) for i in range(200)]
+        m = cairn.compile("(define (f x) x)")
+        self.assertEqual(m.f({Key(k): i for i, k in enumerate(keys)}), {k: i for i, k in enumerate(keys)})
+
+    def test_pairs_that_have_not_two_parts(self):
+        with self.assertRaisesRegex(ValueError, "two parts"):
+            cairn.compile("(define (f x) x)").f(tuple.__new__(cairn.Pair, ()))
+
+    def test_nesting_beyond_the_stack(self):
+        deep, wrapped = [], []
+        for _ in range(100_000):
+            deep, wrapped = [deep], {"k": wrapped}
+        m = cairn.compile("(define (f x) 0)\n(define (g n) (let loop ((n n) (x '())) (if (= n 0) x (loop (- n 1) (vector x)))))")
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(10**6)
+        try:
+            for call in (lambda: m.f(deep), lambda: m.f(wrapped), lambda: m.g(100_000)):
+                with self.assertRaisesRegex(RecursionError, "nested more than 2000 deep"):
+                    call()
+            self.assertEqual(m.g(3), (((([],),),)))
+        finally:
+            sys.setrecursionlimit(before)
+            while deep:
+                deep = deep.pop()
+            while wrapped:
+                wrapped = wrapped.pop("k")
+
+    def test_arguments_that_are_refused_leave_nothing_in_the_machine(self):
+        m = cairn.compile("(define (make n) (let ((x (fill (list n) 1.))) (lambda (y) x)))\n(define (f) 0)")
+        before = m.memory["tensors"]
+        for call in (lambda f: f(set()), lambda f: f.start(set())):
+            for _ in range(20):
+                with self.assertRaises(TypeError):
+                    call(m.make(100_000))
+        gc.collect()
+        m.f()
+        self.assertLess(m.memory["tensors"] - before, 1_000_000)
+
+
 class Processes(unittest.TestCase):
     def test_a_fork(self):
         told = python("""

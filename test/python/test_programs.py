@@ -30,6 +30,44 @@ def doubled(a):
     return 2 * a
 
 
+class Arguments(unittest.TestCase):
+    """What is no argument of the package's functions says what would be one."""
+
+    def setUp(self):
+        self.m = cairn.compile("(define (f x) (* x x))\n(define (g d) 0)")
+
+    def refused(self, error, words, action):
+        with self.assertRaisesRegex(error, words):
+            action()
+
+    def test_of_compile(self):
+        for source in (None, b"(define x 1)", 3):
+            self.refused(TypeError, "source: expected the text of a program or the path", lambda: cairn.compile(source))
+        for level in (9, -1, "2"):
+            self.refused(ValueError, "level: 0, 1 or 2", lambda: cairn.compile("1", level=level))
+        self.refused(TypeError, "an int, or text such as", lambda: cairn.compile("1", memory=1e6))
+        self.refused(ValueError, "is no size", lambda: cairn.compile("1", memory="lots"))
+        self.refused(ValueError, "character 0", lambda: cairn.compile("1", schedule="auto\0x"))
+        self.refused(ValueError, "character 0", lambda: self.m["f\0x"])
+        self.refused(ValueError, "parameters", lambda: cairn.host(abs, parameters=2**32))
+        self.refused(TypeError, "is a function, not a int", lambda: cairn.compile("(define (g) (h))", hosts={"h": 3}))
+
+    def test_of_operators(self):
+        for wrong in ("0", 0.5, (0.5,), True, None):
+            self.refused(TypeError, "argnums: the place of an argument", lambda: cairn.grad(self.m.f, wrong))
+        self.refused(cairn.ProgramError, "called with fewer arguments", lambda: cairn.grad(self.m.f, 5)(2.0))
+        self.assertEqual(cairn.grad(self.m.f, np.int64(0), memory=np.int64(10**6))(2.0), 4.0)
+        self.refused(TypeError, "got the float 1000000.0", lambda: cairn.grad(self.m.f, memory=1e6))
+        self.refused(TypeError, r"the rule is a procedure of the program, such as .define rule", lambda: cairn.update(self.m.f, lambda: 0))
+
+    def test_places_in_arguments(self):
+        self.refused(TypeError, r"""argument 1\['k'\]\[1\]: a set is no value""", lambda: self.m.g({"k": [1, {2}]}))
+
+    def test_keys_that_are_one_key_to_python(self):
+        m = cairn.compile("(define (f) (dict-set (dict-set (dict) \"a\" 1) 'a 2))")
+        self.refused(ValueError, "one key to Python", m.f)
+
+
 class Messages(unittest.TestCase):
     def test_a_text_that_does_not_compile(self):
         with self.assertRaises(cairn.CompileError) as raised:
@@ -56,8 +94,7 @@ class Messages(unittest.TestCase):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             cairn.compile("(define (f x) (define y 1) x)\n(define p 1)\n(define p 2)")
-        for warning in caught:
-            self.assertIn("warning", str(warning.message))
+        self.assertEqual([str(warning.message).splitlines()[0] for warning in caught], ["program:1:23: warning: 'y' is never used"])
 
     def test_a_budget_that_does_not_hold(self):
         m = cairn.compile("(define (f n) (make-vector n 0))", memory="2MiB")
@@ -160,6 +197,44 @@ class Streams(unittest.TestCase):
         told = []
         cairn.compile("(report 'step 1 'loss .5)\n(report 'step 2)", report=told.append)
         self.assertEqual(told, [{"step": 1.0, "loss": 0.5}, {"step": 2.0}])
+
+
+class Ends(unittest.TestCase):
+    """What is no Exception ends a run, whatever the program does with errors."""
+
+    def test_handlers_of_the_program_do_not_swallow_it(self):
+        for kind in (KeyboardInterrupt, SystemExit):
+            def fails(kind=kind):
+                raise kind
+
+            m = cairn.compile("(define (tried) (call-with-error-handler (lambda (message irritants) 1) fails))\n"
+                              "(define (f n) (if (= n 0) 3 (begin (tried) (f (- n 1)))))\n(define (g) 4)", hosts={"fails": fails})
+            with self.assertRaises(kind):
+                m.f(1)
+            with self.assertRaises(kind):
+                m.f(10**9)
+            with self.assertRaises(kind):
+                m.f.start(10**9).resume()
+            self.assertEqual(m.g(), 4)
+
+    def test_explanations_that_fail_are_told_of(self):
+        def fails(text):
+            raise ValueError("not now")
+
+        told = []
+        before, sys.unraisablehook = sys.unraisablehook, lambda raised: told.append(str(raised.exc_value))
+        try:
+            m = cairn.compile("(define (f x) (* x x))", explain=fails)
+            self.assertEqual(cairn.grad(m.f)(2.0), 4.0)
+        finally:
+            sys.unraisablehook = before
+        self.assertEqual(told, ["not now"])
+
+    def test_rules_that_give_nothing(self):
+        for rows in (None, [[None]]):
+            m = cairn.compile("(define (f x) (h x))", hosts={"h": cairn.host(doubled, derivative=lambda x, y, rows=rows: rows)})
+            with self.assertRaisesRegex(cairn.ProgramError, "gives rows of numbers"):
+                cairn.grad(m.f)(2.0)
 
 
 class Hosts(unittest.TestCase):

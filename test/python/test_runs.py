@@ -26,6 +26,7 @@ PROGRAM = """
 (define (summed n x) (if (= n 0) (sumall x) (summed (- n 1) (+ x 1))))
 (define (smooth n x) (if (= n 0) x (smooth (- n 1) (+ x (* .001 (sin x))))))
 (define (square x) (* x x))
+(define (vectors n) (if (= n 0) 0 (begin (make-vector 100 n) (vectors (- n 1)))))
 (define (noisy n) (if (= n 0) 0 (begin (display n) (noisy (- n 1)))))
 """
 
@@ -103,6 +104,34 @@ class Budgets(unittest.TestCase):
             run.resume()
         with self.assertRaises(cairn.ProgramError):
             run.value
+
+    def test_progress_within_a_budget_of_work(self):
+        def stopped(**options):
+            run = self.m.vectors.start(10**7)
+            before = run.steps
+            self.assertFalse(run.resume(work=200_000_000, **options).done)
+            return run.steps - before
+
+        seen = []
+        self.assertEqual(stopped(progress=seen.append), stopped())
+        self.assertGreater(len(seen), 1)
+
+    def test_progress_that_calls_the_program(self):
+        run = self.m.count.start(1_000_000, 0.0)
+        squares = []
+        self.assertEqual(run.resume(progress=lambda now: squares.append(self.m.square(3))).value, 1e6)
+        self.assertGreater(len(squares), 1)
+        self.assertEqual(set(squares), {9})
+
+    def test_progress_that_raises_loses_nothing(self):
+        def show(now):
+            raise KeyError
+
+        for length in (1_000_000, 10):  # in the middle, and when it has ended
+            run = self.m.count.start(length, 0.0)
+            with self.assertRaises(KeyError):
+                run.resume(progress=show)
+            self.assertEqual(run.value, float(length))
 
     def test_progress(self):
         seen = []
@@ -206,7 +235,8 @@ class Signals(unittest.TestCase):
         for seconds in (0.002, 0.3):
             run = self.stopped(lambda: self.m.count(2 * 10**9, 0.0), seconds)
             self.assertFalse(run.done)
-            self.assertLess(run.resume(steps=10).steps, 10**10)
+            before = run.steps
+            self.assertEqual(run.resume(steps=10).steps, before + 10)
             self.assertEqual(self.m.square(3), 9)
 
     def test_ctrl_c_in_the_middle_of_one_long_step(self):
@@ -309,6 +339,62 @@ class Threads(unittest.TestCase):
         self.assertEqual(self.run_all([lambda i=i: [self.m.count(1000 + i, 0.0) for _ in range(200)] for i in range(8)]),
                          [[1000.0 + i] * 200 for i in range(8)])
 
+    def test_a_run_keeps_its_machine_until_it_has_its_value(self):
+        def calls():
+            for _ in range(300):
+                self.m.count(20, 0.0)
+            return True
+
+        def runs():
+            return [self.m.count.start(50 + i % 7, 0.0).resume(steps=i).value for i in range(300)]
+
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        try:
+            found = self.run_all([calls, calls, runs, runs])
+        finally:
+            sys.setswitchinterval(before)
+        self.assertEqual(found, [True, True] + [[50.0 + i % 7 for i in range(300)]] * 2)
+
+    def test_several_threads_want_one_value(self):
+        for _ in range(20):
+            run = self.m.count.start(1000, 0.0)
+            self.assertEqual(self.run_all([lambda: run.value, lambda: self.m.square(3), lambda: run.value, lambda: run.value]), [1000.0, 9, 1000.0, 1000.0])
+
+    def test_python_goes_on_while_a_state_is_saved_and_restored(self):
+        m = cairn.compile("(define (long n l) (if (= n 0) (length l) (long (- n 1) l)))\n(define (h) 3)")
+        run = m.long.start(10**6, list(range(1_000_000)))
+        run.resume(steps=1000)
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(1000)  # so another thread has its turn only where the GIL is let go
+
+        def meanwhile(action):
+            """Whether it let others have the GIL. The thread waits for the machine to be in use, and never lets go of the GIL itself."""
+            seen, asked = [], threading.Event()
+
+            def look():
+                asked.set()
+                while not done:
+                    seen.append(run_machine.busy)
+                    time.sleep(0)
+
+            done = []
+            run_machine = run._machine or m._machine
+            thread = threading.Thread(target=look)
+            thread.start()
+            asked.wait()
+            action()
+            done.append(True)
+            thread.join()
+            return any(seen)
+
+        try:
+            self.assertTrue(meanwhile(lambda: run.capsule))
+            self.assertTrue(meanwhile(lambda: m.h()))
+        finally:
+            sys.setswitchinterval(before)
+        self.assertEqual(run.resume(steps=10).done, False)
+
     def test_machines_run_at_once(self):
         copies = [self.m.copy() for _ in range(4)]
         self.assertEqual(self.run_all([lambda m=m: m.count(3_000_000, 0.0) for m in copies]), [3e6] * 4)
@@ -335,6 +421,16 @@ class Threads(unittest.TestCase):
         self.assertFalse(run.done)
         with self.assertRaises(cairn.CancelledError):
             run.resume()
+
+    def test_cancelling_a_run_that_is_put_away_leaves_other_calls_alone(self):
+        run = self.m.count.start(1000, 0.0)
+        self.assertEqual(self.m.square(3), 9)
+        run.cancel()
+        self.assertEqual(self.m.count(10_000_000, 0.0), 1e7)
+        with self.assertRaises(cairn.CancelledError) as raised:
+            run.resume()
+        self.assertIs(raised.exception.run, run)
+        self.assertEqual(run.value, 1000.0)
 
     def test_arrays_that_go_while_the_machine_runs(self):
         grow = cairn.compile("(define (make n) (fill (list n) 1.5))\n(define (count n x) (if (= n 0) x (count (- n 1) (+ x 1.))))")

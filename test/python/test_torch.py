@@ -197,6 +197,73 @@ class Torch(unittest.TestCase):
             optimizer.step()
         self.assertLess(loss.item(), 0.01)
 
+    def test_random_numbers_of_the_backward_pass_are_those_of_the_forward_pass(self):
+        m = cairn.compile("(define (drop x) (dropout x .5))\n(define (dropped x) (sumall (dropout x .5)))\n(define (noise) (random-real))", seed=3)
+        dropped, total = cairn.torch.function(m.drop), cairn.torch.function(m.dropped)
+        x = torch.linspace(1, 2, 64, dtype=torch.float64, requires_grad=True)
+        for graph in (False, True):
+            one, two = dropped(x), dropped(x)
+            self.assertFalse(torch.equal(one, two))
+            for y in (two, one):  # in another order than they were drawn
+                (gradient,) = torch.autograd.grad(y.sum(), x, create_graph=graph)
+                torch.testing.assert_close(gradient, (y / x).detach(), check_layout=False)
+        for _ in range(2):  # the second time with its gradient at once
+            y = total(x)
+            (gradient,) = torch.autograd.grad(y, x)
+            self.assertAlmostEqual((gradient * x).sum().item(), y.item())
+        value, pull = torch.func.vjp(dropped, x.detach())
+        torch.testing.assert_close(pull(torch.ones_like(value))[0], value / x.detach())
+        torch.testing.assert_close(torch.func.jacrev(dropped)(x.detach()).count_nonzero(1) <= 1, torch.ones(64, dtype=torch.bool))
+        value, tangent = torch.func.jvp(dropped, (x.detach(),), (x.detach(),))
+        torch.testing.assert_close(tangent, value)
+        with self.assertRaisesRegex(ValueError, "one element after the other"):
+            torch.func.vmap(torch.func.grad(lambda x: dropped(x).sum()))(torch.ones(2, 8))
+        # What comes behind a backward pass is what would have come without it.
+        other = m.copy()
+        cairn.torch.function(other.drop)(x)
+        other_next = other.noise()
+        again = m.copy()
+        cairn.torch.function(again.drop)(x).sum().backward()
+        self.assertEqual(again.noise(), other_next)
+
+    def test_without_gradients_none_is_computed(self):
+        m = cairn.compile("(define (f x) (* x x))\n(define (g x) (* 2 (car x)))")
+        f, x = cairn.torch.function(m.f), torch.ones(1, requires_grad=True)
+        f(x).backward()
+
+        def steps(action):
+            before = m.steps
+            action()
+            return m.steps - before
+
+        with torch.no_grad():
+            self.assertEqual(steps(lambda: f(x)), steps(lambda: m.f(np.ones(1, np.float32))))
+        self.assertGreater(steps(lambda: f(x)), steps(lambda: m.f(np.ones(1, np.float32))))
+        with self.assertRaisesRegex(ValueError, "an argument of its own"):
+            cairn.torch.function(m.g)([x])
+
+    def test_values_that_change_their_form(self):
+        f = cairn.torch.function(cairn.compile("(define (f x) (if (> (sumall x) 0) (sumall x) (* 2 x)))").f)
+        x = torch.ones(3, requires_grad=True)
+        f(x).backward()
+        y = f((-x).detach().requires_grad_())
+        self.assertEqual(y.tolist(), [-2, -2, -2])
+        y.sum().backward()
+
+    def test_elements_that_a_program_refers_to_are_not_written(self):
+        m = cairn.compile("(define w (cast (list->tensor '(1. 2. 3.)) 'bf16))\n(define t (transpose (cast (list->tensor '((1. 2. 3.) (4. 5. 6.))) 'bf16)))\n"
+                          "(define (total) (sumall (cast w 'f64)))\n(define (same x) (* 1 x))")
+        torch.from_dlpack(m.w).fill_(7)
+        self.assertEqual(m.total(), 6.0)
+        self.assertEqual(torch.from_dlpack(m.t).tolist(), [[1, 4], [2, 5], [3, 6]])
+        with self.assertRaisesRegex(BufferError, "only a copy"):
+            m.w.__dlpack__(copy=False)
+        self.assertEqual(torch.from_dlpack(m.same(m.w)).tolist(), [1, 2, 3])
+        ours = m.same(m.w)
+        copied, shared = torch.from_dlpack(torch.utils.dlpack.from_dlpack(ours.__dlpack__(copy=True))), torch.from_dlpack(ours)
+        shared.fill_(5)
+        self.assertEqual((copied.tolist(), torch.from_dlpack(ours).tolist()), ([1, 2, 3], [5, 5, 5]))
+
     def test_arrays_by_dlpack(self):
         self.assertEqual(self.m.scaled(torch.ones(3), 2).tolist(), [2, 2, 2])
         self.assertEqual(np.asarray(self.m.scaled(torch.ones(2, 3).T, 2)).tolist(), [[2, 2]] * 3)

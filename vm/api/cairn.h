@@ -279,6 +279,11 @@ CAIRN_API cairn_status cairn_vm_result(const cairn_vm* vm, char** text);
 /* Steps since the program began, calls and those before a restore included. 0 without a program. */
 CAIRN_API uint64_t cairn_vm_steps(const cairn_vm* vm);
 
+/* Random numbers that the program has drawn: together with the seed, all that the next ones depend on. An idle machine may be
+ * given another number, so that a call draws what an earlier one drew; BAD_ARGUMENT: it is not idle. */
+CAIRN_API uint64_t cairn_vm_draws(const cairn_vm* vm);
+CAIRN_API cairn_status cairn_vm_set_draws(cairn_vm* vm, uint64_t draws);
+
 /* Bytes of output since the program began, those before a restore included. */
 CAIRN_API uint64_t cairn_vm_output_bytes(const cairn_vm* vm);
 

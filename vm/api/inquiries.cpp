@@ -111,6 +111,14 @@ cairn_status cairn_vm_unreached(const cairn_vm* vm, char** place) {
 
 uint64_t cairn_vm_steps(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.clock; }
 
+uint64_t cairn_vm_draws(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.effects.counters.drawn; }
+
+cairn_status cairn_vm_set_draws(cairn_vm* vm, uint64_t draws) {
+  if (vm == nullptr || !vm->idle()) return CAIRN_BAD_ARGUMENT;
+  vm->engine.effects.counters.drawn = draws;
+  return CAIRN_OK;
+}
+
 uint64_t cairn_vm_work(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.meter().work(); }
 
 uint64_t cairn_vm_work_needed(const cairn_vm* vm) { return vm == nullptr ? 0 : vm->engine.work_needed; }

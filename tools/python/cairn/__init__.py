@@ -38,7 +38,10 @@ def _contiguous(array: Any) -> Any:
 
 
 def _jacobian(rows: Any, results: int, arguments: int) -> Any:
-    return _numpy.ascontiguousarray(_numpy.asarray(rows, dtype=_numpy.float64).reshape(results, arguments))
+    found = _numpy.asarray(rows)
+    if found.dtype == object:  # of which NumPy would make NaN
+        raise TypeError(f"a derivative rule gives rows of numbers, this one gave {rows!r}")
+    return _numpy.ascontiguousarray(found.astype(_numpy.float64).reshape(results, arguments))
 
 
 _cairn.set_up(pair=Pair, symbol=Symbol, character=Character, failure=_failure, refusal=_refusal, kept_run=_kept_run, start=start,

@@ -1,6 +1,7 @@
 """Derivatives of procedures. Each operator gives a procedure of the same program, which is called, stopped, and differentiated like any other."""
 from __future__ import annotations
 
+import operator
 from typing import Any, Callable, List, Literal, Optional, Sequence, Tuple, Union, overload
 
 from ._cairn import Procedure
@@ -40,11 +41,18 @@ Differentiable = Union[Procedure, Explained]
 
 
 def _place(argnums: Places) -> Union[int, List[int]]:
-    if isinstance(argnums, int):
-        if argnums < 0:
+    try:
+        several = not hasattr(argnums, "__index__")
+        if isinstance(argnums, (bool, str)):
+            raise TypeError
+        given: Any = argnums if several else [argnums]
+        places = [operator.index(place) for place in given]
+    except TypeError:
+        raise TypeError(f"argnums: the place of an argument, counted from 0, or a tuple of such, not {argnums!r}") from None
+    if not several:
+        if places[0] < 0:
             raise ValueError("argnums count from 0")
-        return argnums
-    places = list(argnums)
+        return places[0]
     if places != sorted(set(places)) or not places or places[0] < 0:
         raise ValueError("argnums: different numbers from 0 on, in ascending order")
     return places
@@ -118,16 +126,19 @@ def jvp(f: Differentiable, primals: Sequence[Any], tangents: Sequence[Any], *, d
 
 def vjp(f: Differentiable, *primals: Any, checkpoint: Checkpoint = True, memory: Size = None,
         device: Optional[str] = None) -> Tuple[Any, Callable[[Any], Tuple[Any, ...]]]:
-    """``f(*primals)``, and a function from a cotangent of that to the tuple of those of the arguments. Each call of that runs ``f`` again: nothing
-    is kept in between."""
+    """``f(*primals)``, and a function from a cotangent of that to the tuple of those of the arguments. Each call of that runs ``f`` again, with
+    the random numbers that it drew: nothing else is kept in between. What ``f`` prints it prints again."""
     f = _procedure(f, device)
     pull = _made("vjp", f, _how(checkpoint, memory))
     points = list(primals)
 
-    def pullback(cotangent: Any) -> Tuple[Any, ...]:
-        return tuple(pull(points, cotangent))
+    value, draws = f.machine.call(None, f, *points)
 
-    return f(*points), pullback
+    def pullback(cotangent: Any) -> Tuple[Any, ...]:
+        cotangents, _ = pull.machine.call(draws, pull, points, cotangent)
+        return tuple(cotangents)
+
+    return value, pullback
 
 
 @overload
@@ -140,7 +151,7 @@ def jacobian(f: Differentiable, argnums: Places = 0, *, checkpoint: Checkpoint =
              explain: bool = False) -> Any:
     """The value of ``f`` with each number in it replaced by its gradient; an array by one of the shape of the value followed by that of the
     argument. Forward or reverse mode, whichever runs ``f`` less often."""
-    if not isinstance(argnums, int):
+    if not hasattr(argnums, "__index__"):
         raise ValueError("jacobian: by one argument, which may be a list or a tuple")
     return _made("jacobian", _procedure(f, device), _how(checkpoint, memory), _place(argnums), explain=explain)
 
@@ -172,6 +183,8 @@ def update(f: Differentiable, rule: Procedure, *, checkpoint: Checkpoint = True,
     ``rule`` is a procedure of the program, ``(define rule (adam .01))`` say; the first state is 0.
     """
     chosen = _procedure(f, device)
+    if not isinstance(rule, Procedure):
+        raise TypeError(f"update: the rule is a procedure of the program, such as (define rule (adam .01)), not a {type(rule).__name__}")
     if chosen.machine is not rule.machine:
         rule = _procedure(rule, device)
     return _made("update", chosen, _how(checkpoint, memory), rule, explain=explain)

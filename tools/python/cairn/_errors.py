@@ -75,18 +75,14 @@ class FileError(Error, OSError):
 def failure(status: int, text: str, message: str, file: str, line: int, column: int, calls: Any) -> Error:
     """The exception of a run that cannot go on."""
     kind = BudgetError if status == BudgetError.status else ProgramError
-    made = kind((text or message or _WORDS.get(status, f"status {status}")).rstrip("\n"), message, file, line, column, list(calls or []))
+    made = kind((text or message or f"status {status}").rstrip("\n"), message, file, line, column, list(calls or []))
     made.status = status
     return made
 
 
-_WORDS = {9: "the system gave no memory", 7: "a call at the wrong time, or with an argument that makes no sense", 11: "the run was cancelled",
-          3: "a budget of memory is exceeded", 13: "a value of another kind than was asked for"}
-
-
-def refusal(status: int, text: Optional[str]) -> BaseException:
+def refusal(status: int, text: str) -> BaseException:
     """The exception of another call."""
-    words = (text or _WORDS.get(status, f"Cairn refused it (status {status})")).rstrip("\n")
+    words = text.rstrip("\n")
     if status == 9:
         return MemoryError(words)
     if status == 2:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import inspect
 import io
+import operator
 import os
 import re
 import sys
@@ -45,6 +46,10 @@ def host(call: Callable[..., Any], *, parameters: Optional[int] = None, derivati
     A gradient with checkpoints computes parts of a run again. The function is not called again for that, unless it is ``repeatable``: then it must
     give the same for the same arguments, and nothing of its results is kept meanwhile.
     """
+    if not callable(call):
+        raise TypeError(f"a procedure of the host is a function, not a {type(call).__name__}")
+    if parameters is not None and not 0 <= parameters < 1 << 16:
+        raise ValueError(f"parameters: how many arguments the function takes, not {parameters}")
     return Host(call, _parameters_of(call) if parameters is None else parameters, derivative, reverse, forward, repeatable)
 
 
@@ -60,13 +65,18 @@ def _parameters_of(call: Callable[..., Any]) -> int:
 
 def _bytes_of(size: Union[int, str, None]) -> Optional[int]:
     """A size, such as 1000, "64MiB", "2GB"."""
-    if size is None or isinstance(size, int):
-        return size
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:([KMGT]?)(i?)B)?\s*", size)
-    if not found:
+    if size is None:
+        return None
+    if hasattr(size, "__index__") and not isinstance(size, bool):
+        if operator.index(size) <= 0:
+            raise ValueError(f"memory: a number of bytes, not {size}")
+        return operator.index(size)
+    if not isinstance(size, str):
+        raise TypeError(f"memory: expected a number of bytes that is an int, or text such as \"64MiB\", got the {type(size).__name__} {size!r}")
+    found = _cairn.size_of(size)
+    if found is None:
         raise ValueError(f"{size!r} is no size: 1000, \"64MiB\", \"2GB\" are")
-    number, prefix, binary = found.groups()
-    return int(float(number) * (1024 if binary else 1000) ** ("KMGT".index(prefix) + 1 if prefix else 0))
+    return found
 
 
 def _writer(output: Any) -> Optional[Callable[[str], Any]]:
@@ -126,7 +136,7 @@ class Program:
         """A machine in which the program has run, so that its definitions are there."""
         made = self.machine(**changed)
         made.load(self.code)
-        made.run(None, None)
+        made.run(None, None, None)
         return made
 
     def on(self, device: str) -> Machine:
@@ -190,7 +200,7 @@ class Module:
 
     def cancel(self) -> None:
         """Stops the call that is going on in another thread, or else the next one: it raises :class:`CancelledError`."""
-        self._machine.cancel()
+        self._machine.cancel(None)
 
     @property
     def statistics(self) -> Dict[str, Any]:
@@ -213,7 +223,7 @@ class Module:
     @property
     def steps(self) -> int:
         """Steps of the machine since the program began."""
-        return self._machine.steps()
+        return cast(int, self._machine.steps(None))
 
     def __reduce__(self) -> Any:
         return (Module, (self._program,))
@@ -250,7 +260,12 @@ def compile(source: Union[str, "os.PathLike[str]"], *, name: Optional[str] = Non
     spill: a folder for what planned gradients put aside. costs: the text that ``vmrun --calibrate`` writes, for plans.
     arguments: what ``(command-line)`` gives. read, write: files and folders that the program may read and write; none if nothing is said.
     output_bytes: the budget of output. check_nan: the first NaN is an error. profile: count for :attr:`Module.profile`.
+    level: of optimisation: 0 none, 1, 2 all.
     """
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(f"source: expected the text of a program or the path of its file, got a {type(source).__name__}")
+    if level not in (0, 1, 2):
+        raise ValueError(f"level: 0, 1 or 2, all optimisations, not {level!r}")
     if _is_path(source):
         path = os.fspath(source)
         with open(path, encoding="utf-8") as file:
@@ -261,7 +276,7 @@ def compile(source: Union[str, "os.PathLike[str]"], *, name: Optional[str] = Non
         called = name or "program"
     functions = {key: h if isinstance(h, Host) else host(h) for key, h in (hosts or {}).items()}
     code, told, names = _cairn.compile(called, text, _helpers(), [(key, h.parameters) for key, h in functions.items()],
-                                       [os.fspath(folder) for folder in libraries], level, 0, 0)
+                                       [os.fspath(folder) for folder in libraries], level)
     for warning in told:
         warnings.warn(warning.rstrip("\n"), stacklevel=2)
     options = {"memory": _bytes_of(memory), "output": output, "input": input, "report": report, "explain": explain, "seed": seed,

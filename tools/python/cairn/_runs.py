@@ -1,15 +1,19 @@
 """Calls that stop and go on: within budgets of steps and work, after Ctrl-C, in another process."""
 from __future__ import annotations
 
+import threading
+import time
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, NamedTuple, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, NamedTuple, Optional, Tuple, TypeVar, Union
 
 from ._cairn import Machine, Procedure
+from ._errors import refusal
 
 if TYPE_CHECKING:
     from ._programs import Program
 
-_OK, _OUT_OF_STEPS, _OUT_OF_WORK = 0, 1, 14
+_OK, _OUT_OF_STEPS, _CANCELLED = 0, 1, 11
+_Answer = TypeVar("_Answer")
 _PHASES = ("plain", "forward", "backward")
 _SLICE = 200_000  # steps between two looks at progress, to begin with
 
@@ -27,56 +31,105 @@ class Progress(NamedTuple):
 
 class Run:
     """A call that can be stopped and goes on: ``procedure.start(*arguments)`` makes one, and an exception that stopped a call has one as its
-    ``run``. It pickles, unless it has ended, and goes on in any process that has the same program."""
+    ``run``. It pickles with its program, after its end with its value, and goes on in any process; one that has failed raises its error again."""
 
     def __init__(self, program: "Program", machine: Optional[Machine], capsule: Optional[bytes] = None) -> None:
         self._program = program
         self._machine = machine
         self._capsule = capsule
+        self._holder = _holder(self)  # by which the machine knows whose what is stopped in it is
+        self._lock = threading.RLock()  # of bringing it back into a machine
         self._value: Any = None
         self._done = False
+        self._cancelled = False
         self._failed: Optional[BaseException] = None
-        if machine is not None:
-            machine.hold(_keeper(self))
 
-    # What it needs a machine for.
+    # Something of the machine's while it holds this run: another thread's call may have put it away before it gets there.
+    def _asked(self, question: Callable[[Machine], Optional[_Answer]]) -> _Answer:
+        while True:
+            answer = question(self._at_work())
+            if answer is not None:
+                return answer
+
     def _at_work(self) -> Machine:
         if self._failed is not None:
             raise self._failed
-        if self._machine is None:
-            if self._capsule is None:
-                raise RuntimeError("the run has ended")
-            machine = self._program.machine()
-            machine.restore(self._capsule)
-            self._machine, self._capsule = machine, None
-            machine.hold(_keeper(self))
-        return self._machine
+        machine = self._machine
+        if machine is not None:
+            return machine
+        with self._lock:
+            if self._machine is None:
+                if self._capsule is None:
+                    raise RuntimeError("the run has ended")
+                machine = self._program.machine()
+                machine.restore(self._capsule)
+                machine.hold(self._holder)
+                self._machine, self._capsule = machine, None
+            return self._machine
 
     def _put_away(self, capsule: bytes) -> None:
-        self._machine, self._capsule = None, capsule
+        self._capsule = capsule  # first: at no time it has neither
+        self._machine = None
 
     def resume(self, steps: Optional[int] = None, work: Optional[int] = None,
                progress: Union[bool, Callable[[Progress], Any]] = False) -> "Run":
         """Goes on, for at most so many steps and so much work; without limits to the end. ``progress``: true for a bar of tqdm's, if that is
-        installed, or a function of :class:`Progress`. Gives the run itself: see :attr:`done`."""
-        if self._done:
-            return self
-        machine = self._at_work()
-        try:
-            status = _run_shown(machine, steps, work, progress) if progress else machine.run(steps, work)
-        except BaseException as error:
-            if machine.suspended:
-                error.run = self  # type: ignore[attr-defined]
-                machine.hold(_keeper(self))  # behind that: a run that was made for the exception has let go of the machine
-            else:
-                self._machine, self._failed = None, error
-            raise
-        if status == _OK:
-            self._value = machine.value()
-            self._done = True
-            machine.hold(None)
-            self._machine = None
+        installed, or a function of :class:`Progress`, which may call the program too. Gives the run itself: see :attr:`done`."""
+        if not progress:
+            self._slice(steps, work)
+        else:
+            self._shown(steps, work, progress)
         return self
+
+    def _slice(self, steps: Optional[int], work: Optional[int]) -> Optional[Tuple[int, int, Progress]]:
+        """Its status, what work it took, and how far the run is; nothing where it had ended before."""
+        while not self._done:
+            if self._cancelled:
+                self._cancelled = False
+                error = refusal(_CANCELLED, "it was cancelled")
+                error.run = self  # type: ignore[attr-defined]
+                raise error
+            machine = self._at_work()
+            try:
+                made = machine.run(self._holder, steps, work)
+            except BaseException as error:
+                if machine.holds(self._holder) or self._capsule is not None:
+                    error.run = self  # type: ignore[attr-defined]
+                elif machine is self._machine:
+                    self._machine, self._failed = None, error
+                raise
+            if made is not None:
+                status, value, used, progress = made
+                if status == _OK:
+                    self._value, self._done, self._machine = value, True, None
+                return status, used, _progress_of(progress)
+        return None
+
+    def _shown(self, steps: Optional[int], work: Optional[int], progress: Union[bool, Callable[[Progress], Any]]) -> None:
+        """Slices, between which somebody is told how far it is."""
+        show, close = (progress, None) if callable(progress) else _bar(self)
+        size = _SLICE
+        try:
+            while True:
+                begun = time.monotonic()
+                part = size if steps is None else min(size, steps)
+                made = self._slice(part, work)
+                if made is None:
+                    return
+                status, used, now = made
+                if steps is not None:
+                    steps -= part
+                if work is not None:
+                    work -= used
+                took = time.monotonic() - begun
+                if show is not None:
+                    show(now)
+                if status != _OUT_OF_STEPS or steps == 0:
+                    return
+                size = size * 2 if took < 0.05 else max(1000, size // 2) if took > 0.2 else size
+        finally:
+            if close is not None:
+                close()
 
     def slices(self, steps: Optional[int] = None, work: Optional[int] = None) -> Iterator[Progress]:
         """Goes on to the end in slices of so many steps or so much work, after each of which it tells how far it is. Who leaves the loop has a run
@@ -86,8 +139,11 @@ class Run:
         return self._sliced(steps, work)
 
     def _sliced(self, steps: Optional[int], work: Optional[int]) -> Iterator[Progress]:
-        while not self.resume(steps, work).done:
-            yield self.progress
+        while True:
+            made = self._slice(steps, work)
+            if made is None or self._done:
+                return
+            yield made[2]
 
     @property
     def done(self) -> bool:
@@ -102,29 +158,30 @@ class Run:
     @property
     def capsule(self) -> bytes:
         """Program and state, as the bytes of a capsule file, which ``vmrun --resume`` reads too."""
-        if self._capsule is not None:
-            return self._capsule
-        return self._at_work().capsule()
+        capsule = self._capsule
+        return capsule if capsule is not None else self._asked(lambda machine: machine.capsule(self._holder))
 
     @property
     def steps(self) -> int:
         """Steps of the machine since its program began."""
-        return self._at_work().steps()
+        return self._asked(lambda machine: machine.steps(self._holder))
 
     @property
     def progress(self) -> Progress:
         """How far it is."""
-        return _progress_of(self._at_work())
+        return _progress_of(self._asked(lambda machine: machine.progress(self._holder)))
 
     @property
     def where(self) -> str:
         """Where it stands, with the line of the program, a caret, and the chain of calls."""
-        return self._at_work().where()
+        return self._asked(lambda machine: machine.where(self._holder))
 
     def cancel(self) -> None:
-        """Stops a ``resume`` that is going on in another thread, or else the next one: it raises :class:`CancelledError`, and may go on."""
-        if self._machine is not None:
-            self._machine.cancel()
+        """Stops a ``resume`` that is going on in another thread, or else the next one: it raises :class:`CancelledError`, and may go on. Other
+        calls of the module are left alone."""
+        machine = self._machine
+        if machine is None or not machine.cancel(self._holder):
+            self._cancelled = True
 
     def __getstate__(self) -> Dict[str, Any]:
         return {"program": self._program, "capsule": None if self._done else self.capsule, "value": self._value, "done": self._done}
@@ -134,15 +191,15 @@ class Run:
         self._value, self._done = state["value"], state["done"]
 
     def __repr__(self) -> str:
-        return f"<Run of {self._program.name}: {'done' if self._done else 'stopped'}>"
+        return f"<Run of {self._program.name}: {'done' if self._done else 'failed' if self._failed is not None else 'stopped'}>"
 
     def __del__(self) -> None:
         machine = getattr(self, "_machine", None)
-        if machine is not None and not self._done:
-            machine.hold(None)
+        if machine is not None:
+            machine.let_go(self._holder)
 
 
-def _keeper(run: Run) -> Callable[[bytes], None]:
+def _holder(run: Run) -> Callable[[bytes], None]:
     reference = weakref.ref(run)
 
     def keep(capsule: bytes) -> None:
@@ -153,42 +210,18 @@ def _keeper(run: Run) -> Callable[[bytes], None]:
     return keep
 
 
-def _progress_of(machine: Machine) -> Progress:
-    steps, phase, length, executed, predicted = machine.progress()
+def _progress_of(found: Tuple[int, int, int, int, int]) -> Progress:
+    steps, phase, length, executed, predicted = found
     return Progress(steps, _PHASES[phase], length, executed, predicted)
 
 
-def _run_shown(machine: Machine, steps: Optional[int], work: Optional[int], progress: Union[bool, Callable[[Progress], Any]]) -> int:
-    """Slices, between which somebody is told how far it is."""
-    import time
-
-    show, close = (progress, None) if callable(progress) else _bar(machine)
-    left, size = steps, _SLICE
-    try:
-        while True:
-            begun = time.monotonic()
-            part = size if left is None else min(size, left)
-            status = machine.run(part, work)
-            if left is not None:
-                left -= part
-            if show is not None:
-                show(_progress_of(machine))
-            if status != _OUT_OF_STEPS or left == 0:
-                return status
-            took = time.monotonic() - begun
-            size = size * 2 if took < 0.05 else max(1000, size // 2) if took > 0.2 else size
-    finally:
-        if close is not None:
-            close()
-
-
-def _bar(machine: Machine) -> Tuple[Optional[Callable[[Progress], Any]], Optional[Callable[[], None]]]:
+def _bar(run: Run) -> Tuple[Optional[Callable[[Progress], Any]], Optional[Callable[[], None]]]:
     try:
         from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
         return None, None
     bar = tqdm(unit="step", unit_scale=True)
-    begun = machine.steps()
+    begun = run.steps
 
     def show(now: Progress) -> None:
         if now.phase != "plain":  # when it has ended, the bar stays as it was
@@ -207,12 +240,15 @@ def start(procedure: Procedure, *arguments: Any) -> Run:
     from ._programs import program_of
 
     machine = procedure.machine
-    machine.begin(procedure, *arguments)
-    return Run(program_of(machine), machine)
+    run = Run(program_of(machine), machine)
+    machine.begin(run._holder, procedure, *arguments)
+    return run
 
 
 def kept_run(machine: Machine) -> Run:
     """Of a call that was stopped by a signal, or cancelled."""
     from ._programs import program_of
 
-    return Run(program_of(machine), machine)
+    run = Run(program_of(machine), machine)
+    machine.hold(run._holder)
+    return run

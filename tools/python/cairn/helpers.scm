@@ -11,7 +11,9 @@
 ; What is differentiated by: the argument at a place, or the list of those at several, in ascending order.
 (define (python/point arguments place)
   (if (number? place)
-      (let (((cons a rest) arguments)) (if (= place 0) a (python/point rest (- place 1))))
+      (if (null? arguments)
+          (error "argnums: the procedure was called with fewer arguments")
+          (let (((cons a rest) arguments)) (if (= place 0) a (python/point rest (- place 1)))))
       (map (lambda (p) (python/point arguments p)) place)))
 (define (python/with (cons a rest) place x) (if (= place 0) (cons x rest) (cons a (python/with rest (- place 1) x))))
 (define (python/with-all arguments places xs)

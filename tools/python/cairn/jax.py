@@ -57,7 +57,14 @@ class Function:
         return jax.pure_callback(functools.partial(self._on_host, like), like, *arguments, vmap_method="sequential")
 
     def _on_host(self, like: Any, *arguments: Any) -> Any:
-        return _fitted(self.procedure(*(_lent(a) for a in arguments)), like)
+        return _fitted(self._computed([_lent(a) for a in arguments]), like)
+
+    def _computed(self, arguments: Sequence[Any]) -> Any:
+        value, draws = self.procedure.machine.call(None, self.procedure, *arguments)
+        if draws is not None:
+            raise ValueError("the procedure draws random numbers; functions of JAX's are functions of their arguments alone, and derivatives run them "
+                             "again: hand the random numbers to it as an argument, from jax.random")
+        return value
 
     def _like(self, arguments: Any) -> Any:
         """Sizes and types of the value."""
@@ -69,7 +76,7 @@ class Function:
             if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
                 leaves = [np.ones(leaf.shape, jnp.result_type(leaf)) for leaf in leaves]
             given = [_lent(a) for a in jax.tree.unflatten(tree, leaves)]
-            self._results[key] = jax.tree.map(_described, self.procedure(*given))
+            self._results[key] = jax.tree.map(_described, self._computed(given))
         return self._results[key]
 
     def _rule(self, kind: str, places: Sequence[int], result: Any) -> "Function":
@@ -138,13 +145,19 @@ def _tangent(x: Any, tangent: Any) -> Any:
     return tangent if _floating(x) else jnp.zeros(x.shape, x.dtype)
 
 
+def _sequence(kind: Any, parts: List[Any]) -> Any:
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)  # named tuples, such as cairn.Pair, take their parts one by one
+
+
 def _lent(argument: Any) -> Any:
     """Arrays of JAX's as Cairn takes them: without a copy, and numbers where they have no axes."""
     if isinstance(argument, (list, tuple)):
-        return type(argument)(_lent(a) for a in argument)
+        return _sequence(type(argument), [_lent(a) for a in argument])
     if isinstance(argument, dict):
         return {key: _lent(a) for key, a in argument.items()}
     array = np.asarray(argument)
+    if array.dtype.name == "bfloat16":
+        raise TypeError("arrays of bfloat16 do not pass between JAX and Cairn: .astype(jnp.float32)")
     return array.item() if array.ndim == 0 else array
 
 
@@ -155,9 +168,17 @@ def _described(value: Any) -> jax.ShapeDtypeStruct:
 def _fitted(value: Any, like: Any) -> Any:
     """A value of Cairn's in the sizes and types that JAX was told; a 0 stands for zeros of any structure."""
     if isinstance(like, jax.ShapeDtypeStruct):
-        array = np.asarray(value, dtype=like.dtype)
-        return array if array.shape == like.shape else np.broadcast_to(array, like.shape)
+        array = np.asarray(value)
+        if isinstance(value, (int, float)) and value == 0:
+            return np.zeros(like.shape, like.dtype)  # a part that does not matter
+        if array.shape != like.shape:
+            raise ValueError(f"the value has the shape {array.shape}, that of an earlier call had {like.shape}: a function of JAX's has one for "
+                             "arguments of the same shapes, which result= may say")
+        if not np.can_cast(array.dtype, like.dtype, "same_kind"):
+            raise ValueError(f"the value has the type {array.dtype}, that of an earlier call had {like.dtype}: say result=, or let the procedure give "
+                             "the same type for all numbers")
+        return array.astype(like.dtype, copy=False)
     if isinstance(like, dict):
         return {key: _fitted(0 if isinstance(value, (int, float)) else value[key], part) for key, part in like.items()}
     parts: Optional[Sequence[Any]] = None if isinstance(value, (int, float)) else value
-    return type(like)(_fitted(0 if parts is None else parts[i], part) for i, part in enumerate(like))
+    return _sequence(type(like), [_fitted(0 if parts is None else parts[i], part) for i, part in enumerate(like)])

@@ -9,6 +9,8 @@ from torch.autograd import forward_ad
 
 from ._cairn import Array, Procedure
 from ._derivatives import Checkpoint, Differentiable, Size, _how, _made, _procedure
+from ._errors import ProgramError
+from ._kinds import Pair
 
 __all__ = ["Function", "function"]
 
@@ -37,7 +39,10 @@ class Function:
         self._scalar = False  # the value was one number the last time: then it is computed with its gradient at once
 
     def __call__(self, *arguments: Any) -> Any:
-        given = _Call()
+        return self._applied(None, arguments)
+
+    def _applied(self, draws: Any, arguments: Sequence[Any]) -> Any:
+        given = _Call(draws)
         outputs = (_Transformed if _transforms_active() else _Apply).apply(self, given, *arguments)
         return outputs if given.several else outputs[0] if isinstance(outputs, tuple) else outputs
 
@@ -45,14 +50,18 @@ class Function:
         return f"cairn.torch.function({self.procedure!r})"
 
     # The value, and the gradients of those arguments that want one, or None where it is to be had by the pullback.
-    def _computed(self, arguments: Sequence[Any], wanted: Sequence[int]) -> Tuple[Any, Any]:
+    def _computed(self, call: "_Call", arguments: Sequence[Any], wanted: Sequence[int]) -> Tuple[Any, Any]:
         if not self._scalar or not wanted:
-            return self.procedure(*arguments), None
+            return call.value_of(self.procedure, arguments), None
         key = tuple(wanted)
         procedure = self._value_and_grad.get(key)
         if procedure is None:
             procedure = self._value_and_grad[key] = _made("value-and-grad", self.procedure, self._how, list(key))
-        value, gradient = procedure(*arguments)
+        try:
+            value, gradient = call.value_of(procedure, arguments)
+        except ProgramError:
+            self._scalar = False  # the value may have another form this time; what else is wrong is told as without derivatives
+            return call.value_of(self.procedure, arguments), None
         return value, gradient
 
     def pullback(self) -> "Function":
@@ -71,16 +80,31 @@ class Function:
 class _Call:
     """What is known of one call beside its tensors."""
 
-    __slots__ = ("several", "kinds")
+    __slots__ = ("several", "kinds", "draws", "graph")
 
-    def __init__(self) -> None:
+    def __init__(self, draws: Any) -> None:
         self.several = False
+        self.graph = torch.is_grad_enabled()  # which it never is in the passes themselves
+        self.draws = draws  # with what random numbers it began, if it draws any; derivatives, which run it again, draw the same
         self.kinds: Any = False  # for each part of the value, whether it is a number; a list, a tuple, or one truth
+
+
+    def value_of(self, procedure: Procedure, arguments: Sequence[Any]) -> Any:
+        if self.draws is _MANY:
+            raise ValueError("derivatives under vmap of a procedure that draws random numbers: call it for one element after the other, or hand the "
+                             "random numbers to it")
+        value, self.draws = procedure.machine.call(self.draws, procedure, *arguments)
+        return value
+
+
+_MANY = object()  # draws of calls for several elements
 
 
 def _lent(argument: Any) -> Any:
     """A tensor of PyTorch's as Cairn takes it, without a copy."""
     if not isinstance(argument, torch.Tensor):
+        if isinstance(argument, (list, tuple, dict)):
+            _refuse_nested(argument.values() if isinstance(argument, dict) else argument)
         return argument
     try:
         if argument.requires_grad:
@@ -93,6 +117,14 @@ def _lent(argument: Any) -> Any:
             raise
         raise ValueError("a tensor that has no memory of its own, as with is_grads_batched= and vectorize=True: torch.func.vmap, jacrev and jacfwd "
                          "know what to do with procedures") from error
+
+
+def _refuse_nested(items: Any) -> None:
+    for item in items:
+        if isinstance(item, torch.Tensor) and item.requires_grad:
+            raise ValueError("a tensor inside of a list, tuple or dict has no derivatives in PyTorch: hand it over as an argument of its own, or .detach() it")
+        if isinstance(item, (list, tuple, dict)):
+            _refuse_nested(item.values() if isinstance(item, dict) else item)
 
 
 def _given(value: Any) -> torch.Tensor:
@@ -108,6 +140,8 @@ def _given(value: Any) -> torch.Tensor:
 
 def _outputs(call: _Call, value: Any) -> Tuple[torch.Tensor, ...]:
     """The parts of a value as tensors; the call learns what they were."""
+    if isinstance(value, Pair):
+        raise TypeError("the value of the procedure is a pair whose second part is no list: let it give a list or a vector of its parts")
     call.several = isinstance(value, (list, tuple))
     if call.several:
         call.kinds = type(value)(isinstance(v, (float, int)) for v in value)
@@ -151,8 +185,8 @@ class _Apply(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, function: Function, call: _Call, *arguments: Any) -> Any:
         needed = ctx.needs_input_grad
-        wanted = [i - 2 for i, n in enumerate(needed) if n] if True in needed else ()
-        value, gradient = function._computed([_lent(a) for a in arguments], wanted)
+        wanted = [i - 2 for i, n in enumerate(needed) if n] if call.graph and True in needed else ()
+        value, gradient = function._computed(call, [_lent(a) for a in arguments], wanted)
         outputs = _outputs(call, value)
         if wanted or forward_ad._current_level >= 0:
             function._scalar = not call.several and outputs[0].numel() == 1
@@ -174,7 +208,7 @@ class _Apply(torch.autograd.Function):
         else:
             lent = [_lent(a) for a in arguments]
             lent += [0 if c is None else _lent(c) for c in cotangents]
-            pulled = ctx.function.pullback().procedure(ctx.wanted, len(arguments), ctx.call.kinds, *lent)
+            pulled = _Call(ctx.call.draws).value_of(ctx.function.pullback().procedure, [ctx.wanted, len(arguments), ctx.call.kinds, *lent])
             for i, part in zip(ctx.wanted, pulled):
                 parts[i] = _like(part, arguments[i])
         return (None, None, *parts)
@@ -189,7 +223,7 @@ class _Transformed(torch.autograd.Function):
 
     @staticmethod
     def forward(function: Function, call: _Call, *arguments: Any) -> Any:
-        outputs = _outputs(call, function.procedure(*(_lent(a) for a in arguments)))
+        outputs = _outputs(call, call.value_of(function.procedure, [_lent(a) for a in arguments]))
         return outputs if call.several else outputs[0]
 
     @staticmethod
@@ -215,9 +249,13 @@ class _Transformed(torch.autograd.Function):
             raise ValueError("vmap over nothing: what the value of a procedure looks like is known when it has been called")
         given = [a.unbind(d) if isinstance(d, int) else [a] * info.batch_size for a, d in zip(arguments, in_dims[2:])]
         values: List[Any] = []
+        drawn = False
         for element in zip(*given):
-            one = _Call()
+            one = _Call(call.draws)
             values.append((_Transformed if _transforms_active() else _Apply).apply(function, one, *element))
+            drawn = drawn or one.draws is not None
+        if drawn and call.draws is None:
+            call.draws = _MANY
         call.several, call.kinds = one.several, one.kinds
         if call.several:
             return tuple(torch.stack(part) for part in zip(*values)), (0,) * len(values[0])
@@ -228,7 +266,7 @@ def _pulled(ctx: Any, wanted: Sequence[int], arguments: Sequence[Any], cotangent
     """Cotangents of the arguments, by operations that PyTorch differentiates."""
     parts: List[Any] = [None] * len(arguments)
     given = [0 if c is None else c for c in cotangents]
-    found = ctx.function.pullback()(list(wanted), len(arguments), ctx.call.kinds, *arguments, *given)
+    found = ctx.function.pullback()._applied(ctx.call.draws, [list(wanted), len(arguments), ctx.call.kinds, *arguments, *given])
     for i, part in zip(wanted, found):
         parts[i] = _fitted(part, arguments[i].shape, arguments[i].dtype)
     return parts
@@ -240,7 +278,7 @@ def _pushed(ctx: Any, tangents: Sequence[Any]) -> Any:
     places = [i for i, t in enumerate(tangents) if t is not None]
     if not places:
         return None if not ctx.call.several else (None,) * len(ctx.results)
-    found = ctx.function.pushforward()(places, len(arguments), *arguments, *(tangents[i] for i in places))
+    found = ctx.function.pushforward()._applied(ctx.call.draws, [places, len(arguments), *arguments, *(tangents[i] for i in places)])
     parts = found if isinstance(found, tuple) else (found,) * len(ctx.results)
     fitted = [_fitted(part, *result) if result[1].is_floating_point else None for part, result in zip(parts, ctx.results)]
     return tuple(fitted) if ctx.call.several else fitted[0]

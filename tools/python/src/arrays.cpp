@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 
@@ -112,16 +113,18 @@ std::unique_ptr<Imported> of_buffer(Machine* machine, PyObject* array) {
 
 constexpr const char* kCapsule = "dltensor";
 constexpr const char* kUsed = "used_dltensor";
+PyObject* capsule_of_array(PyObject* self, bool copied);
 
 std::unique_ptr<Imported> of_dlpack(Machine* machine, PyObject* array) {
-  Owned where(checked(PyObject_CallMethod(array, "__dlpack_device__", nullptr)));
+  const Owned where(checked(PyObject_CallMethod(array, "__dlpack_device__", nullptr)));
   long kind = 0, number = 0;
   if (PyArg_ParseTuple(where.get(), "ll", &kind, &number) == 0) throw Raised{};
   if (kind != kDLCPU && kind != 3) // 3: the processor's memory, pinned for a GPU
     raise(PyExc_ValueError,
           "the array is on another device (DLPack's %ld:%ld), not in the memory of the processor; copy it there first", kind,
           number);
-  Owned capsule(checked(PyObject_CallMethod(array, "__dlpack__", nullptr)));
+  Owned capsule(Py_TYPE(array) == array_type ? capsule_of_array(array, false)
+                                             : checked(PyObject_CallMethod(array, "__dlpack__", nullptr)));
   auto* foreign = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.get(), kCapsule));
   if (foreign == nullptr) throw Raised{};
   const DLTensor& given = foreign->dl_tensor;
@@ -242,11 +245,40 @@ void dealloc_array(PyObject* self) {
   Py_DECREF(type);
 }
 
-// The struct that another library gets: it refers to the Array.
+// The struct that another library gets: it refers to the Array, or has a copy of its elements.
 struct Shared {
-  DLManagedTensor managed;
-  PyObject* array;
+  DLManagedTensor managed{};
+  PyObject* array = nullptr;
+  std::unique_ptr<std::max_align_t[]> elements;
+  std::array<std::int64_t, CAIRN_MOST_AXES> strides{};
 };
+
+// Elements one behind the other in row-major order.
+void copy_elements(const Array& array, int axis, const char* from, char*& to, std::size_t bytes) {
+  const DLTensor& t = array.managed->dl_tensor;
+  if (axis == t.ndim) {
+    std::memcpy(to, from, bytes);
+    to += bytes;
+    return;
+  }
+  for (Py_ssize_t i = 0; i < array.sizes[axis]; ++i) copy_elements(array, axis + 1, from + i * array.strides[axis], to, bytes);
+}
+
+void become_copy(Shared& shared, const Array& array) {
+  DLTensor& t = shared.managed.dl_tensor;
+  const auto bytes = static_cast<std::size_t>(array.bytes);
+  shared.elements = std::make_unique<std::max_align_t[]>(bytes / sizeof(std::max_align_t) + 1);
+  char* to = reinterpret_cast<char*>(shared.elements.get());
+  if (bytes != 0) copy_elements(array, 0, static_cast<const char*>(t.data) + t.byte_offset, to, t.dtype.bits / 8u);
+  t.data = shared.elements.get();
+  t.byte_offset = 0;
+  std::int64_t next = 1;
+  for (int i = t.ndim; i-- > 0;) {
+    shared.strides[static_cast<std::size_t>(i)] = next;
+    next *= array.sizes[i];
+  }
+  t.strides = shared.strides.data(); // the sizes stay those of the Array
+}
 
 // By any thread of whoever has it; where there is no interpreter any more, nothing is left to be released.
 void delete_shared(DLManagedTensor* managed) try {
@@ -266,18 +298,28 @@ void drop_capsule(PyObject* capsule) {
   managed->deleter(managed);
 }
 
-PyObject* dlpack(PyObject* self, PyObject*, PyObject*) {
+// A capsule of the elements; where they are not to be written, of a copy, as DLPack's capsules cannot say so.
+PyObject* capsule_of_array(PyObject* self, bool copied) {
+  auto* array = reinterpret_cast<Array*>(self);
+  auto shared = std::make_unique<Shared>();
+  shared->managed = *array->managed;
+  shared->managed.manager_ctx = shared.get();
+  shared->managed.deleter = delete_shared;
+  if (copied) become_copy(*shared, *array);
+  PyObject* capsule = checked(PyCapsule_New(&shared->managed, kCapsule, drop_capsule));
+  shared->array = retained(self);
+  shared.release();
+  return capsule;
+}
+
+// The keywords of the protocol: https://dmlc.github.io/dlpack/latest/python_spec.html
+PyObject* dlpack(PyObject* self, PyObject*, PyObject* options) {
   return guarded([&] {
-    auto* array = reinterpret_cast<Array*>(self);
-    auto shared = std::make_unique<Shared>();
-    shared->managed = *array->managed;
-    shared->managed.manager_ctx = shared.get();
-    shared->managed.deleter = delete_shared;
-    shared->array = self;
-    PyObject* capsule = checked(PyCapsule_New(&shared->managed, kCapsule, drop_capsule));
-    Py_INCREF(self);
-    shared.release();
-    return capsule;
+    PyObject* copy = options == nullptr ? nullptr : PyDict_GetItemString(options, "copy");
+    const bool writable = reinterpret_cast<Array*>(self)->writable;
+    if (copy == Py_False && !writable)
+      raise(PyExc_BufferError, "a program refers to these elements, so only a copy is handed out: leave out copy=False");
+    return capsule_of_array(self, !writable || copy == Py_True);
   });
 }
 
@@ -308,14 +350,16 @@ PyObject* text(PyObject* self) {
 }
 
 PyMethodDef methods[] = {{"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(dlpack)),
-                          METH_VARARGS | METH_KEYWORDS, "The elements for other libraries, shared."},
+                          METH_VARARGS | METH_KEYWORDS,
+                          "The elements for other libraries: shared, or a copy where a program refers to them."},
                          {"__dlpack_device__", dlpack_device, METH_NOARGS, "The processor's memory."},
                          {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef properties[] = {{"shape", shape, nullptr, "The sizes.", nullptr},
                             {"dtype", dtype, nullptr, "The name of the type of elements.", nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc_array)},
+PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(refuse_to_make)},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc_array)},
                        {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
                        {Py_tp_methods, methods},
                        {Py_tp_getset, properties},

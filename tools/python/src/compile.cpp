@@ -40,10 +40,9 @@ PyObject* compile(PyObject*, PyObject* arguments) {
     const char *name = nullptr, *text = nullptr, *helpers = nullptr;
     Py_ssize_t bytes = 0;
     PyObject *hosts = nullptr, *libraries = nullptr;
-    int level = 2, strip = 0;
-    unsigned long long memory = 0;
-    if (PyArg_ParseTuple(arguments, "ss#sO!O!iiK", &name, &text, &bytes, &helpers, &PyList_Type, &hosts, &PyList_Type, &libraries,
-                         &level, &strip, &memory) == 0)
+    int level = 2;
+    if (PyArg_ParseTuple(arguments, "ss#sO!O!i", &name, &text, &bytes, &helpers, &PyList_Type, &hosts, &PyList_Type, &libraries,
+                         &level) == 0)
       throw Raised{};
     Compilation compilation;
     compilation.helpers = helpers;
@@ -62,12 +61,10 @@ PyObject* compile(PyObject*, PyObject* arguments) {
     cairn_compiler_options options;
     cairn_compiler_options_init(&options);
     options.level = level;
-    options.strip = strip;
     options.hosts = declarations.data();
     options.host_count = declarations.size();
     options.library_folders = folders.data();
     options.library_folder_count = folders.size();
-    options.memory_bytes = memory;
     options.warn = warn;
     options.user = &compilation;
     options.read = read;

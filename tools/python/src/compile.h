@@ -5,7 +5,8 @@
 
 namespace cairn::python {
 
-// compile(name, text, helpers, options) -> (bytes, warnings, names of definitions)
+// compile(name, text, helpers, hosts, libraries, level) -> (bytes, warnings, names of definitions); hosts: (name, parameters)
+// each. `helpers` is text of the package's own that is compiled behind the program's.
 PyObject* compile(PyObject* module, PyObject* arguments);
 
 } // namespace cairn::python

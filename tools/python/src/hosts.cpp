@@ -4,6 +4,7 @@
 
 #include "values.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace cairn::python {
@@ -39,6 +40,8 @@ template <class Body> cairn_status called(Machine* machine, Body&& body) {
       std::string(Py_TYPE(exception)->tp_name) + (words != nullptr && *words != 0 ? ": " : "") + (words != nullptr ? words : "");
   PyErr_Clear();
   cairn_host_complain(machine->vm, message.c_str());
+  if (PyObject_IsInstance(exception, PyExc_Exception) == 0)
+    cairn_vm_cancel(machine->vm); // whatever the program does with the error
   return CAIRN_PROGRAM_ERROR;
 }
 
@@ -101,8 +104,15 @@ cairn_status reverse(void* user, cairn_vm*, const cairn_value* arguments, std::s
     if (static_cast<std::size_t>(PySequence_Fast_GET_SIZE(parts.get())) != count)
       raise(PyExc_ValueError, "a reverse rule gives a cotangent for each of the %zu arguments, this one gave %zd", count,
             PySequence_Fast_GET_SIZE(parts.get()));
-    for (std::size_t i = 0; i < count; ++i)
-      cotangents[i] = to_cairn(host->machine, PySequence_Fast_GET_ITEM(parts.get(), static_cast<Py_ssize_t>(i)));
+    Values found(host->machine);
+    found.list.reserve(count);
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(parts.get()) && found.list.size() < count; ++i) {
+      const Owned item(retained(PySequence_Fast_GET_ITEM(parts.get(), i))); // converting it may change the list
+      found.list.push_back(to_cairn(host->machine, item.get()));
+    }
+    if (found.list.size() != count) raise(PyExc_ValueError, "the list that a reverse rule gave has changed meanwhile");
+    std::copy(found.list.begin(), found.list.end(), cotangents);
+    found.list.clear();
   });
 }
 
@@ -136,6 +146,7 @@ void register_hosts(Machine* machine, PyObject* hosts) {
     host->name = name;
     const unsigned long parameters = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(given, 1));
     if (PyErr_Occurred() != nullptr) throw Raised{};
+    if (parameters > UINT32_MAX) raise(PyExc_ValueError, "%s: a host procedure of %lu parameters", name, parameters);
     host->parameters = static_cast<unsigned>(parameters);
     host->call = optional(given, 2);
     host->derivative = optional(given, 3);
@@ -207,7 +218,12 @@ int take_explanation(void* user, const char* text, std::size_t bytes) {
   return called(machine,
                 [&] {
                   const Owned words(checked(PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(bytes), "replace")));
-                  Owned(checked(PyObject_CallFunctionObjArgs(machine->parts->explain, words.get(), nullptr)));
+                  const Owned done(PyObject_CallFunctionObjArgs(machine->parts->explain, words.get(), nullptr));
+                  // The gradient that is explained goes on all the same; Python tells of what went wrong beside it.
+                  if (!done && PyErr_ExceptionMatches(PyExc_Exception) != 0)
+                    PyErr_WriteUnraisable(machine->parts->explain);
+                  else
+                    checked(done.get());
                 }) == CAIRN_OK
              ? 0
              : 1;

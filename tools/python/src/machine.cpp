@@ -37,6 +37,7 @@ Owned place_of(const cairn_failure* failure) {
 // The exception of a run that cannot go on. What a procedure of the host raised is its cause, or itself where it is none of
 // Exception's.
 [[noreturn]] void failed(Machine* machine, cairn_status status) {
+  const Owned holder(std::exchange(machine->parts->holder, nullptr));
   Owned cause(std::exchange(machine->parts->host_exception, nullptr));
   if (cause && PyObject_IsInstance(cause.get(), PyExc_Exception) == 0) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(cause.get())), cause.get());
@@ -64,9 +65,9 @@ Owned place_of(const cairn_failure* failure) {
   throw Raised{};
 }
 
-// The exception that is set gets an attribute `run`, which holds what was stopped.
+// The exception that is set gets an attribute `run`, which holds what was stopped, unless a run holds it already.
 [[noreturn]] void stopped(Machine* machine) {
-  machine->parts->suspended = true;
+  if (machine->parts->holder != nullptr) throw Raised{};
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
@@ -94,6 +95,16 @@ template <class First> cairn_status run_slices(Machine* machine, std::uint64_t s
     parts.gil = true;
     begun = true;
     if (!parts.given.empty() || !parts.taken.empty() || !parts.dropped.empty()) settle(machine);
+    // SystemExit and KeyboardInterrupt end the run, whether the program has handled them or not.
+    if (parts.host_exception != nullptr && PyObject_IsInstance(parts.host_exception, PyExc_Exception) == 0 &&
+        (status == CAIRN_OK || status == CAIRN_OUT_OF_STEPS || status == CAIRN_OUT_OF_WORK || status == CAIRN_CANCELLED)) {
+      const Owned exception(std::exchange(parts.host_exception, nullptr));
+      parts.suspended = status != CAIRN_OK;
+      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
+      if (parts.suspended) stopped(machine);
+      const Owned holder(std::exchange(parts.holder, nullptr));
+      throw Raised{};
+    }
     if (status == CAIRN_OK || status == CAIRN_OUT_OF_STEPS || status == CAIRN_OUT_OF_WORK) {
       if (parts.host_exception != nullptr) Py_CLEAR(parts.host_exception); // the program has handled it
       parts.suspended = status != CAIRN_OK;
@@ -102,7 +113,8 @@ template <class First> cairn_status run_slices(Machine* machine, std::uint64_t s
     if (status != CAIRN_CANCELLED) failed(machine, status);
     parts.suspended = true;
     if (parts.cancelled.exchange(false)) {
-      Owned exception(checked(PyObject_CallFunction(known.refusal, "iz", static_cast<int>(CAIRN_CANCELLED), nullptr)));
+      const Owned exception(
+          checked(PyObject_CallFunction(known.refusal, "is", static_cast<int>(CAIRN_CANCELLED), "it was cancelled")));
       PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
       stopped(machine);
     }
@@ -156,7 +168,16 @@ Use::~Use() {
 PyObject* capsule_of(Machine* machine) {
   void* bytes = nullptr;
   std::size_t size = 0;
-  need(cairn_vm_save(machine->vm, &bytes, &size));
+  cairn_status status = CAIRN_OK;
+  {
+    const WithoutGil without(machine);
+    status = cairn_vm_save(machine->vm, &bytes, &size);
+    // A cancellation is meant for what runs, and may have come too late for that: a run of no steps takes it away.
+    while (status == CAIRN_CANCELLED && cairn_vm_run(machine->vm, 0) == CAIRN_CANCELLED)
+      status = cairn_vm_save(machine->vm, &bytes, &size);
+    if (machine->parts->cancelled) cairn_vm_cancel(machine->vm);
+  }
+  need(status);
   PyObject* made = PyBytes_FromStringAndSize(static_cast<const char*>(bytes), static_cast<Py_ssize_t>(size));
   cairn_free(bytes);
   return checked(made);
@@ -166,10 +187,20 @@ void make_idle(Machine* machine) {
   Machine::Parts& parts = *machine->parts;
   if (!parts.suspended) return;
   if (parts.holder != nullptr) {
-    const Owned state(capsule_of(machine)), holder(std::exchange(parts.holder, nullptr));
-    Owned(checked(PyObject_CallFunctionObjArgs(holder.get(), state.get(), nullptr)));
+    const Owned state(capsule_of(machine));
+    // Until it has that, it is still who holds the machine; it may have let go of it meanwhile.
+    if (parts.holder != nullptr) {
+      const Owned holder(retained(parts.holder));
+      Owned(checked(PyObject_CallFunctionObjArgs(holder.get(), state.get(), nullptr)));
+    }
+    const Owned gone(std::exchange(parts.holder, nullptr));
   }
-  need(cairn_vm_abandon(machine->vm));
+  cairn_status status = CAIRN_OK;
+  {
+    const WithoutGil without(machine);
+    status = cairn_vm_abandon(machine->vm);
+  }
+  need(status);
   parts.suspended = false;
 }
 
@@ -186,8 +217,8 @@ void call(Machine* machine, cairn_value procedure, const cairn_value* arguments,
 
 void refused(cairn_status status, char* message) {
   if (PyErr_Occurred() != nullptr) PyErr_Clear();
-  Owned text = text_of(message);
-  Owned exception(checked(PyObject_CallFunction(known.refusal, "iO", static_cast<int>(status), text.get())));
+  const Owned words = text_of(message != nullptr ? message : cairn_status_text(status));
+  const Owned exception(checked(PyObject_CallFunction(known.refusal, "iO", static_cast<int>(status), words.get())));
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
   throw Raised{};
 }
@@ -236,6 +267,18 @@ void release_exported(Machine* machine, DLManagedTensor* managed) {
     parts.given.push_back(managed);
   else
     delete_exported(managed);
+}
+
+WithoutGil::WithoutGil(Machine* machine) : machine_(machine) {
+  machine->parts->gil = false;
+  thread_ = PyEval_SaveThread();
+}
+
+WithoutGil::~WithoutGil() {
+  take_gil(thread_);
+  Machine::Parts& parts = *machine_->parts;
+  parts.gil = true;
+  if (!parts.given.empty() || !parts.taken.empty() || !parts.dropped.empty()) settle(machine_);
 }
 
 WithGil::WithGil(Machine* machine) : machine_(machine) {

@@ -31,7 +31,7 @@ struct Host {
 struct Machine {
   PyObject_HEAD cairn_vm* vm;
   PyObject* weak;
-  PyObject* program; // whatever the package's Python files put there
+  PyObject* program; // the Program that it runs; the package's Python files put it there
   struct Parts;
   Parts* parts; // made by __init__
 };
@@ -39,7 +39,8 @@ struct Machine {
 struct Machine::Parts {
   // Callables of Python's, or NULL: write(text), read(most) -> text, report(dict), explain(text).
   PyObject *output = nullptr, *input = nullptr, *report = nullptr, *explain = nullptr;
-  // holder(capsule) gets what is stopped in the machine, as bytes, when another call wants the machine. NULL: nobody wants it.
+  // Whose what is stopped in the machine is: holder(capsule) gets it, as bytes, when another call wants the machine. NULL: nobody
+  // wants it.
   PyObject* holder = nullptr;
   std::vector<std::unique_ptr<Host>> hosts;
   std::string unread;                  // of the input, what the machine has not taken yet
@@ -79,10 +80,11 @@ private:
 // The state of the machine, in which something is stopped, as bytes. With Use, as all that follow.
 PyObject* capsule_of(Machine* machine);
 
-// What is stopped in the machine is put away, so that it is idle.
+// What is stopped in the machine is handed to who holds it, or given up, so that it is idle.
 void make_idle(Machine* machine);
 
-// Runs what is ready, without the GIL: OK, OUT_OF_STEPS, OUT_OF_WORK, or throws, with what was stopped kept where it can go on.
+// Runs what is ready, without the GIL: OK, OUT_OF_STEPS, OUT_OF_WORK, or throws. What was stopped and can go on stays with who
+// holds it; if nobody does, the exception has a Run of it.
 cairn_status run(Machine* machine, std::uint64_t steps);
 // Runs a call to its end; cairn_vm_take_value has its value.
 void call(Machine* machine, cairn_value procedure, const cairn_value* arguments, std::size_t count);
@@ -96,6 +98,19 @@ inline void need(cairn_status status) {
 // With the GIL: at once where the machine is at rest or this thread's, later otherwise.
 void release_value(Machine* machine, cairn_value value);
 void release_exported(Machine* machine, DLManagedTensor* managed);
+
+// Around calls of the library's that may take long and run nothing of Python's, by who uses the machine.
+class WithoutGil {
+public:
+  explicit WithoutGil(Machine* machine);
+  ~WithoutGil();
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+private:
+  Machine* machine_;
+  PyThreadState* thread_;
+};
 
 // In callbacks of a running machine.
 class WithGil {

@@ -5,7 +5,10 @@
 #include "procedure.h"
 #include "values.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstring>
+#include <iterator>
 #include <limits>
 #include <new>
 
@@ -33,8 +36,10 @@ std::uint64_t number_of(PyObject* object) {
 }
 
 const char* text_of(PyObject* object) {
-  const char* text = PyUnicode_AsUTF8(object);
+  Py_ssize_t bytes = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(object, &bytes);
   if (text == nullptr) throw Raised{};
+  if (std::strlen(text) != static_cast<std::size_t>(bytes)) raise(PyExc_ValueError, "%R: text with a character 0 in it", object);
   return text;
 }
 
@@ -54,6 +59,10 @@ PyObject* set_callable(PyObject* options, const char* name) {
   return retained(value);
 }
 
+constexpr const char* kOptions[] = {"memory",      "output_bytes", "seed",      "schedule", "costs",     "spill",
+                                    "spill_bytes", "device",       "check_nan", "profile",  "arguments", "output",
+                                    "input",       "report",       "explain",   "hosts"};
+
 int init(PyObject* self, PyObject* arguments, PyObject* options) {
   return guarded_status([&] {
     Machine* machine = machine_of(self);
@@ -61,6 +70,11 @@ int init(PyObject* self, PyObject* arguments, PyObject* options) {
     if (PyTuple_GET_SIZE(arguments) != 0) raise(PyExc_TypeError, "the options of a machine have names");
     const Owned none(checked(PyDict_New()));
     if (options == nullptr) options = none.get();
+    PyObject* name = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(options, &at, &name, nullptr) != 0;)
+      if (!std::any_of(std::begin(kOptions), std::end(kOptions),
+                       [&](const char* known_name) { return PyUnicode_CompareWithASCIIString(name, known_name) == 0; }))
+        raise(PyExc_TypeError, "a machine has no option `%U`", name);
     cairn_vm_options given;
     cairn_vm_options_init(&given);
     set_number(options, "memory", given.memory_bytes);
@@ -172,6 +186,19 @@ template <class Body> PyObject* in(PyObject* self, Body&& body) {
 
 PyObject* none() { return retained(Py_None); }
 
+// Of who holds what is stopped in the machine; None: whoever that is. Gives None where the holder has it no more, as another call
+// has put it away: that is seen while the machine is this thread's, so that nothing comes between.
+template <class Body> PyObject* in_held(PyObject* self, PyObject* holder, Body&& body) {
+  return in(self, [&](Machine* machine) {
+    if (holder != Py_None && machine->parts->holder != holder) return none();
+    return body(machine);
+  });
+}
+
+void set_holder(Machine* machine, PyObject* holder) {
+  const Owned before(std::exchange(machine->parts->holder, holder == Py_None ? nullptr : retained(holder)));
+}
+
 PyObject* owned_text(char* text) {
   PyObject* made = text == nullptr ? none() : PyUnicode_FromString(text);
   cairn_free(text);
@@ -204,8 +231,11 @@ PyObject* restore(PyObject* self, PyObject* bytes) {
   return in(self, [&](Machine* machine) {
     const Bytes file(bytes);
     char* message = nullptr;
-    const cairn_status status =
-        cairn_vm_restore(machine->vm, file.buffer.buf, static_cast<std::size_t>(file.buffer.len), &message);
+    cairn_status status = CAIRN_OK;
+    {
+      const WithoutGil without(machine);
+      status = cairn_vm_restore(machine->vm, file.buffer.buf, static_cast<std::size_t>(file.buffer.len), &message);
+    }
     if (status != CAIRN_OK) refused(status, message);
     machine->parts->suspended = true;
     return none();
@@ -214,40 +244,87 @@ PyObject* restore(PyObject* self, PyObject* bytes) {
 
 PyObject* begin(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   return in(self, [&](Machine* machine) {
-    if (count < 1 || !is_procedure(arguments[0])) raise(PyExc_TypeError, "begin(procedure, *arguments)");
+    if (count < 2 || !is_procedure(arguments[1])) raise(PyExc_TypeError, "begin(holder, procedure, *arguments)");
     make_idle(machine);
-    const cairn_value procedure = value_of_procedure(machine, arguments[0]);
-    const Arguments given(machine, arguments + 1, static_cast<std::size_t>(count - 1));
-    const cairn_status status = cairn_vm_begin(machine->vm, procedure, given.data(), given.size());
-    cairn_value_release(machine->vm, procedure);
+    const Value procedure(machine, value_of_procedure(machine, arguments[1]));
+    const Arguments given(machine, arguments + 2, static_cast<std::size_t>(count - 2));
+    const cairn_status status = cairn_vm_begin(machine->vm, procedure.get(), given.data(), given.size());
     if (status != CAIRN_OK) {
       char* text = nullptr;
       cairn_vm_error(machine->vm, &text);
       refused(status, text);
     }
     machine->parts->suspended = true;
+    set_holder(machine, arguments[0]);
     return none();
   });
 }
 
-PyObject* run_on(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+// A call that knows what random numbers it draws: where it is to draw those of an earlier call, what comes behind it draws as if
+// it had not been.
+PyObject* call_drawing(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   return in(self, [&](Machine* machine) {
-    if (count != 2) raise(PyExc_TypeError, "run(steps, work)");
-    const std::uint64_t steps = arguments[0] == Py_None ? CAIRN_UNLIMITED : number_of(arguments[0]);
-    cairn_vm_limit_work(machine->vm, arguments[1] == Py_None ? CAIRN_UNLIMITED : number_of(arguments[1]));
+    if (count < 2 || !is_procedure(arguments[1])) raise(PyExc_TypeError, "call(draws, procedure, *arguments)");
+    make_idle(machine);
+    const std::uint64_t before = cairn_vm_draws(machine->vm);
+    const bool again = arguments[0] != Py_None;
+    const std::uint64_t from = again ? number_of(arguments[0]) : before;
+    const Value procedure(machine, value_of_procedure(machine, arguments[1]));
+    struct Before {
+      cairn_vm* vm;
+      std::uint64_t draws;
+      bool again;
+      ~Before() {
+        if (again) cairn_vm_set_draws(vm, draws); // not where the call was stopped, which may go on
+      }
+    } put_back{machine->vm, before, again};
+    {
+      const Arguments given(machine, arguments + 2, static_cast<std::size_t>(count - 2));
+      if (again) need(cairn_vm_set_draws(machine->vm, from));
+      call(machine, procedure.get(), given.data(), given.size());
+    }
+    const Owned draws(cairn_vm_draws(machine->vm) == from ? none() : checked(PyLong_FromUnsignedLongLong(from)));
+    cairn_value taken{};
+    need(cairn_vm_take_value(machine->vm, &taken));
+    const Owned value(from_cairn(machine, taken, true));
+    return checked(PyTuple_Pack(2, value.get(), draws.get()));
+  });
+}
+
+PyObject* progress_of(Machine* machine) {
+  cairn_progress now{};
+  need(cairn_vm_progress(machine->vm, &now));
+  return checked(Py_BuildValue("(KiKKK)", static_cast<unsigned long long>(now.steps), static_cast<int>(now.phase),
+                               static_cast<unsigned long long>(now.gradient_steps),
+                               static_cast<unsigned long long>(now.gradient_steps_executed),
+                               static_cast<unsigned long long>(now.gradient_steps_predicted)));
+}
+
+// The value is taken while the machine is still this thread's.
+PyObject* run_on(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 3) {
+    PyErr_SetString(PyExc_TypeError, "run(holder, steps, work)");
+    return nullptr;
+  }
+  return in_held(self, arguments[0], [&](Machine* machine) {
+    const std::uint64_t steps = arguments[1] == Py_None ? CAIRN_UNLIMITED : number_of(arguments[1]);
+    cairn_vm_limit_work(machine->vm, arguments[2] == Py_None ? CAIRN_UNLIMITED : number_of(arguments[2]));
     struct Unlimited {
       cairn_vm* vm;
       ~Unlimited() { cairn_vm_limit_work(vm, CAIRN_UNLIMITED); }
     } unlimited{machine->vm};
-    return checked(PyLong_FromLong(run(machine, steps)));
-  });
-}
-
-PyObject* value(PyObject* self, PyObject*) {
-  return in(self, [&](Machine* machine) {
-    cairn_value taken{};
-    need(cairn_vm_take_value(machine->vm, &taken));
-    return from_cairn(machine, taken, true);
+    const std::uint64_t before = cairn_vm_work(machine->vm);
+    const cairn_status status = run(machine, steps);
+    const Owned progress(progress_of(machine));
+    const auto work = static_cast<unsigned long long>(cairn_vm_work(machine->vm) - before);
+    Owned value(none());
+    if (status == CAIRN_OK) {
+      set_holder(machine, Py_None);
+      cairn_value taken{};
+      need(cairn_vm_take_value(machine->vm, &taken));
+      value = Owned(from_cairn(machine, taken, true));
+    }
+    return checked(Py_BuildValue("(iOKO)", static_cast<int>(status), value.get(), work, progress.get()));
   });
 }
 
@@ -262,32 +339,33 @@ PyObject* lookup(PyObject* self, PyObject* name) {
   });
 }
 
-PyObject* capsule(PyObject* self, PyObject*) {
-  return in(self, [&](Machine* machine) { return capsule_of(machine); });
+PyObject* capsule(PyObject* self, PyObject* holder) {
+  return in_held(self, holder, [](Machine* machine) { return capsule_of(machine); });
 }
 
-PyObject* abandon(PyObject* self, PyObject*) {
-  return in(self, [&](Machine* machine) {
-    need(cairn_vm_abandon(machine->vm));
-    machine->parts->suspended = false;
-    return none();
-  });
-}
-
-PyObject* cancel(PyObject* self, PyObject*) {
+PyObject* cancel(PyObject* self, PyObject* holder) {
   Machine* machine = machine_of(self);
-  if (machine->parts != nullptr && known_to_this_process(machine)) {
-    machine->parts->cancelled = true;
-    cairn_vm_cancel(machine->vm);
-  }
-  return none();
+  if (machine->parts == nullptr || machine->vm == nullptr || !known_to_this_process(machine)) return PyBool_FromLong(0);
+  if (holder != Py_None && !(machine->parts->busy && machine->parts->holder == holder)) return PyBool_FromLong(0);
+  machine->parts->cancelled = true;
+  cairn_vm_cancel(machine->vm);
+  return PyBool_FromLong(1);
 }
 
 PyObject* hold(PyObject* self, PyObject* holder) {
-  Machine* machine = machine_of(self);
-  if (machine->parts == nullptr) return none();
-  const Owned before(std::exchange(machine->parts->holder, holder == Py_None ? nullptr : retained(holder)));
+  if (machine_of(self)->parts != nullptr) set_holder(machine_of(self), holder);
   return none();
+}
+
+PyObject* let_go(PyObject* self, PyObject* holder) {
+  Machine* machine = machine_of(self);
+  if (machine->parts != nullptr && machine->parts->holder == holder) set_holder(machine, Py_None);
+  return none();
+}
+
+PyObject* holds(PyObject* self, PyObject* holder) {
+  const Machine* machine = machine_of(self);
+  return PyBool_FromLong(machine->parts != nullptr && machine->parts->holder == holder ? 1 : 0);
 }
 
 PyObject* grant(PyObject* self, PyObject* arguments) {
@@ -302,15 +380,8 @@ PyObject* grant(PyObject* self, PyObject* arguments) {
   });
 }
 
-PyObject* steps(PyObject* self, PyObject*) {
-  return in(self, [](Machine* m) { return checked(PyLong_FromUnsignedLongLong(cairn_vm_steps(m->vm))); });
-}
-
-PyObject* work(PyObject* self, PyObject*) {
-  return in(self, [](Machine* m) {
-    return checked(Py_BuildValue("(KK)", static_cast<unsigned long long>(cairn_vm_work(m->vm)),
-                                 static_cast<unsigned long long>(cairn_vm_work_needed(m->vm))));
-  });
+PyObject* steps(PyObject* self, PyObject* holder) {
+  return in_held(self, holder, [](Machine* m) { return checked(PyLong_FromUnsignedLongLong(cairn_vm_steps(m->vm))); });
 }
 
 PyObject* memory(PyObject* self, PyObject*) {
@@ -325,16 +396,7 @@ PyObject* memory(PyObject* self, PyObject*) {
   });
 }
 
-PyObject* progress(PyObject* self, PyObject*) {
-  return in(self, [](Machine* m) {
-    cairn_progress now{};
-    need(cairn_vm_progress(m->vm, &now));
-    return checked(Py_BuildValue("(KiKKK)", static_cast<unsigned long long>(now.steps), static_cast<int>(now.phase),
-                                 static_cast<unsigned long long>(now.gradient_steps),
-                                 static_cast<unsigned long long>(now.gradient_steps_executed),
-                                 static_cast<unsigned long long>(now.gradient_steps_predicted)));
-  });
-}
+PyObject* progress(PyObject* self, PyObject* holder) { return in_held(self, holder, progress_of); }
 
 PyObject* statistics(PyObject* self, PyObject*) {
   return in(self, [](Machine* m) {
@@ -344,8 +406,8 @@ PyObject* statistics(PyObject* self, PyObject*) {
   });
 }
 
-PyObject* where(PyObject* self, PyObject*) {
-  return in(self, [](Machine* m) {
+PyObject* where(PyObject* self, PyObject* holder) {
+  return in_held(self, holder, [](Machine* m) {
     char* text = nullptr;
     need(cairn_vm_where(m->vm, &text));
     return owned_text(text);
@@ -396,21 +458,26 @@ PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t))
 PyMethodDef methods[] = {
     {"load", load, METH_O, "The program, as bytes of a .bc file."},
     {"restore", restore, METH_O, "Program and state, as bytes of a capsule."},
-    {"begin", fast(begin), METH_FASTCALL, "begin(procedure, *arguments): makes the machine ready to call it."},
-    {"run", fast(run_on), METH_FASTCALL, "run(steps, work): at most so many, None for no limit; the status."},
-    {"value", value, METH_NOARGS, "The value of what has ended."},
+    {"begin", fast(begin), METH_FASTCALL, "begin(holder, procedure, *arguments): makes the machine ready to call it."},
+    {"call", fast(call_drawing), METH_FASTCALL,
+     "call(draws, procedure, *arguments): (value, draws). Of random numbers, how many had been drawn when the call began, None "
+     "where it "
+     "drew none; with what an earlier call gave this one draws the same."},
+    {"run", fast(run_on), METH_FASTCALL,
+     "run(holder, steps, work): at most so many, None for no limit; (status, value, work, progress), or None."},
     {"lookup", lookup, METH_O, "The value of a definition."},
-    {"capsule", capsule, METH_NOARGS, "The state of what is stopped, as bytes."},
-    {"abandon", abandon, METH_NOARGS, "Gives up what is stopped."},
-    {"cancel", cancel, METH_NOARGS, "Stops the run in progress, or else the next one; for other threads."},
+    {"capsule", capsule, METH_O, "capsule(holder): the state of what is stopped, as bytes, or None."},
+    {"cancel", cancel, METH_O,
+     "cancel(holder): stops the run in progress, for other threads; with None or else the next one. Whether it does."},
     {"hold", hold, METH_O, "hold(function): gets the capsule of what is stopped when another call needs the machine."},
+    {"let_go", let_go, METH_O, "let_go(holder): what it holds is wanted no more."},
+    {"holds", holds, METH_O, "holds(holder): whether what is stopped is its."},
     {"grant", grant, METH_VARARGS, "grant(rights, path): 1 to read, 2 to write."},
-    {"steps", steps, METH_NOARGS, "Steps since the program began."},
-    {"work", work, METH_NOARGS, "Work since the program began, and the least that the next step takes."},
+    {"steps", steps, METH_O, "steps(holder): steps since the program began, or None."},
     {"memory", memory, METH_NOARGS, "Bytes of the machine's accounts."},
-    {"progress", progress, METH_NOARGS, "(steps, phase, gradient's steps, executed, predicted)."},
+    {"progress", progress, METH_O, "progress(holder): (steps, phase, gradient's steps, executed, predicted), or None."},
     {"statistics", statistics, METH_NOARGS, "Counters, as JSON."},
-    {"where", where, METH_NOARGS, "Where a stopped program stands."},
+    {"where", where, METH_O, "where(holder): where a stopped program stands, or None."},
     {"profile", profile, METH_NOARGS, "Tables of steps, time and bytes by place."},
     {"keep_gradients", keep_gradients, METH_NOARGS, "From now on facts about gradients are kept, those of before forgotten."},
     {"gradients", gradients, METH_O, "What was kept, in a form of cairn_report."},

@@ -5,6 +5,8 @@
 #include "procedure.h"
 #include "watch.h"
 
+#include "vm/text/sizes.h"
+
 namespace cairn::python {
 
 namespace {
@@ -33,14 +35,23 @@ PyObject* set_up(PyObject*, PyObject*, PyObject* objects) {
   });
 }
 
-PyObject* default_memory(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(cairn_default_memory()); }
+// Bytes of a size that is written as everywhere in Cairn; None: it is none.
+PyObject* size_of(PyObject*, PyObject* words) {
+  return guarded([&]() -> PyObject* {
+    Py_ssize_t bytes = 0;
+    const char* written = PyUnicode_AsUTF8AndSize(words, &bytes);
+    if (written == nullptr) throw Raised{};
+    const text::Size size = text::parse_size({written, static_cast<std::size_t>(bytes)});
+    if (size.fault != text::Size::Fault::none) return retained(Py_None);
+    return checked(PyLong_FromUnsignedLongLong(size.bytes));
+  });
+}
 
 PyMethodDef functions[] = {
-    {"compile", compile, METH_VARARGS,
-     "compile(name, text, helpers, hosts, libraries, level, strip, memory): (bytes, warnings, names)"},
+    {"compile", compile, METH_VARARGS, "compile(name, text, helpers, hosts, libraries, level): (bytes, warnings, names)"},
     {"set_up", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(set_up)), METH_VARARGS | METH_KEYWORDS,
      "What the extension needs of the package."},
-    {"default_memory", default_memory, METH_NOARGS, "The budget of a machine where nobody says one, in bytes."},
+    {"size_of", size_of, METH_O, "Bytes of a size such as 64MiB, or None."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,

@@ -31,6 +31,11 @@ void raise(PyObject* type, const char* format, ...) {
   throw Raised{};
 }
 
+PyObject* refuse_to_make(PyTypeObject* type, PyObject*, PyObject*) {
+  PyErr_Format(PyExc_TypeError, "a %s is what a program gives; there is no other way to make one", type->tp_name);
+  return nullptr;
+}
+
 PyObject* caught() noexcept {
   try {
     throw;

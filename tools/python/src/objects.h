@@ -75,6 +75,9 @@ inline void checked(int result) {
 }
 [[noreturn]] void raise(PyObject* type, const char* format, ...);
 
+// The tp_new of types whose objects the extension alone makes.
+PyObject* refuse_to_make(PyTypeObject* type, PyObject* arguments, PyObject* options);
+
 // Runs `body`, which gives a PyObject* of its caller's, at the border to Python: NULL where it threw.
 PyObject* caught() noexcept;
 template <class Body> PyObject* guarded(Body&& body) noexcept {
@@ -106,7 +109,7 @@ struct Known {
   PyObject* failure = nullptr;    // failure(status, text, message, file, line, column, calls): the exception of a failed run
   PyObject* refusal = nullptr;    // refusal(status, text): that of another call
   PyObject* start = nullptr;      // start(procedure, *arguments): a Run
-  PyObject* kept_run = nullptr;   // kept_run(machine): a Run that holds what was stopped
+  PyObject* kept_run = nullptr;   // kept_run(machine): a Run of what was stopped in it
   PyObject* jacobian = nullptr;   // jacobian(rows, results, arguments): an array of float64 in row-major order
   PyObject* asarray = nullptr;    // numpy.asarray
   PyObject* scalar = nullptr;     // numpy.generic

@@ -12,42 +12,26 @@ namespace cairn::python {
 
 namespace {
 
-// One level of nesting.
+// One level of nesting. Who raises Python's limit gets no more of the stack than these take.
 class Level {
 public:
   explicit Level(const char* where) {
+    if (depth_ == kMost) raise(PyExc_RecursionError, "nested more than %d deep%s", kMost, where);
     if (Py_EnterRecursiveCall(where) != 0) throw Raised{};
+    ++depth_;
   }
-  ~Level() { Py_LeaveRecursiveCall(); }
+  ~Level() {
+    --depth_;
+    Py_LeaveRecursiveCall();
+  }
   Level(const Level&) = delete;
   Level& operator=(const Level&) = delete;
-};
-
-// A value of the machine's, released unless it is handed on.
-class Value {
-public:
-  Value(Machine* machine, cairn_value value) : machine_(machine), value_(value) {}
-  ~Value() { cairn_value_release(machine_->vm, value_); }
-  Value(const Value&) = delete;
-  Value& operator=(const Value&) = delete;
-  cairn_value get() const { return value_; }
-  cairn_value release() { return std::exchange(value_, cairn_unspecified()); }
 
 private:
-  Machine* machine_;
-  cairn_value value_;
+  static constexpr int kMost = 2000;
+  static thread_local int depth_;
 };
-
-struct Values {
-  explicit Values(Machine* m) : machine(m) {}
-  ~Values() {
-    for (cairn_value v : list) cairn_value_release(machine->vm, v);
-  }
-  Values(const Values&) = delete;
-  Values& operator=(const Values&) = delete;
-  Machine* machine;
-  std::vector<cairn_value> list;
-};
+thread_local int Level::depth_ = 0;
 
 // --- to Cairn
 
@@ -100,13 +84,14 @@ bool is_type(PyObject* object, PyObject* type) {
 }
 
 // Where in an argument an error was, in front of what it says.
-[[noreturn]] void raise_within(const char* format, Py_ssize_t index) {
+template <class Place> [[noreturn]] void raise_within(const char* format, Place index) {
   // Others, such as that of a text that is no UTF-8, are not made of a message alone.
   if (PyErr_Occurred() == PyExc_TypeError || PyErr_Occurred() == PyExc_ValueError) {
     PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
-    const Owned text(PyObject_Str(value)), place(PyUnicode_FromFormat(format, index));
+    const Owned text(value == nullptr ? nullptr : PyObject_Str(value)),
+        place(text ? PyUnicode_FromFormat(format, index) : nullptr);
     if (text && place) {
       PyErr_Format(type, "%U%s%U", place.get(), PyUnicode_READ_CHAR(text.get(), 0) == '[' ? "" : ": ", text.get());
       Py_XDECREF(type);
@@ -146,6 +131,7 @@ cairn_value pair_of(Machine* machine, PyObject* pair) {
   Values cars(machine);
   Owned rest(retained(pair));
   while (Py_TYPE(rest.get()) == reinterpret_cast<PyTypeObject*>(known.pair)) {
+    if (PyTuple_GET_SIZE(rest.get()) != 2) raise(PyExc_ValueError, "a Pair has two parts"); // tuple.__new__ makes others
     cars.list.push_back(to_cairn(machine, PyTuple_GET_ITEM(rest.get(), 0)));
     rest = Owned(retained(PyTuple_GET_ITEM(rest.get(), 1)));
   }
@@ -204,7 +190,7 @@ cairn_value tree_of(Machine* machine, const std::vector<Entry>& entries, std::si
   try {
     node.list.push_back(to_cairn(machine, entries[middle].value));
   } catch (const Raised&) {
-    raise_within("[key %zd]", static_cast<Py_ssize_t>(middle));
+    raise_within("[%R]", entries[middle].key);
   }
   node.list.push_back(tree_of(machine, entries, middle + 1, to));
   cairn_value value{};
@@ -217,14 +203,11 @@ cairn_value dictionary_of(Machine* machine, PyObject* given) {
   std::vector<Entry> entries;
   PyObject *key = nullptr, *value = nullptr;
   for (Py_ssize_t at = 0; PyDict_Next(copy.get(), &at, &key, &value) != 0;) entries.push_back(entry_of(key, value));
-  bool failed = false;
-  std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
+  // By what the keys are, whatever a class of Python's says of its order.
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     if (a.kind != b.kind) return a.kind < b.kind;
-    const int less = PyObject_RichCompareBool(a.key, b.key, Py_LT);
-    failed = failed || less < 0;
-    return less == 1;
+    return a.kind == 0 ? PyLong_AsLongLong(a.key) < PyLong_AsLongLong(b.key) : PyUnicode_Compare(a.key, b.key) < 0;
   });
-  if (failed) throw Raised{};
   return tree_of(machine, entries, 0, entries.size());
 }
 
@@ -337,7 +320,11 @@ void add_node(Machine* machine, Values& items, PyObject* dictionary, bool alone)
   };
   side(1);
   const Owned key(key_from(machine, items)), value(taken(machine, items, 3, alone));
+  const Py_ssize_t before = PyDict_GET_SIZE(dictionary);
   checked(PyDict_SetItem(dictionary, key.get(), value.get()));
+  if (PyDict_GET_SIZE(dictionary) == before)
+    raise(PyExc_ValueError, "a dictionary whose keys are one key to Python, %R, such as the string and the symbol of a name",
+          key.get());
   side(4);
 }
 

@@ -11,6 +11,32 @@ cairn_value to_cairn(Machine* machine, PyObject* object);
 // Takes the value over. `alone`: nothing else is meant to refer to it, so that tensors in it may be written by Python.
 PyObject* from_cairn(Machine* machine, cairn_value value, bool alone);
 
+// A value of the machine's, released unless it is handed on.
+class Value {
+public:
+  Value(Machine* machine, cairn_value value) : machine_(machine), value_(value) {}
+  ~Value() { cairn_value_release(machine_->vm, value_); }
+  Value(const Value&) = delete;
+  Value& operator=(const Value&) = delete;
+  cairn_value get() const { return value_; }
+  cairn_value release() { return std::exchange(value_, cairn_unspecified()); }
+
+private:
+  Machine* machine_;
+  cairn_value value_;
+};
+
+struct Values {
+  explicit Values(Machine* m) : machine(m) {}
+  ~Values() {
+    for (cairn_value v : list) cairn_value_release(machine->vm, v);
+  }
+  Values(const Values&) = delete;
+  Values& operator=(const Values&) = delete;
+  Machine* machine;
+  std::vector<cairn_value> list;
+};
+
 // Arguments of a call, released at the end.
 class Arguments {
 public:

@@ -32,7 +32,7 @@ std::thread* thread = nullptr;
 pthread_t main_thread;
 bool main_thread_known = false;
 
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGALRM, SIGHUP, SIGUSR1, SIGUSR2};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGALRM, SIGHUP, SIGUSR1, SIGUSR2, SIGQUIT, SIGXCPU, SIGVTALRM, SIGPROF};
 struct sigaction before[std::size(kSignals)];
 bool taken[std::size(kSignals)];
 
