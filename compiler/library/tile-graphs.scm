@@ -1,0 +1,217 @@
+; Graphs of what is tiled (tiles.scm): they are recorded on tensors of which sizes alone are known, and say which operators can be computed by
+; parts.
+
+; --- recording. An array in a file stands for a tensor that is read tile by tile.
+
+(define (%recorded? v)
+  (if (vector? v) (if (= (vector-length v) 7) (eq? (vector-ref v 0) '%recorded) #f) #f))
+(define (%recorded type sizes residence operands) (vector '%recorded type sizes residence '%input operands 0))
+
+(define (%tile-array? x) (if (list? x) (if (<= 4 (length x) 5) (if (string? (car x)) (if (symbol? (cadr x)) (list? (cadddr x)) #f) #f) #f) #f))
+; In a derivative its numbers may have become flonums.
+(define (%exact-array x) (cons* (car x) (cadr x) (inexact->exact (caddr x)) (map inexact->exact (cadddr x)) (map inexact->exact (cddddr x))))
+(define (%array-type name)
+  (let* ((text (symbol->string name)) (n (string-length text))
+         (here (if (if (< 3 n) (string=? "-be" (substring text (- n 3) n)) #f) (substring text 0 (- n 3)) text)))
+    (cond ((string=? here "u16") 'i32) ((string=? here "u32") 'i64) ((string=? here "f16") 'f32) (else (string->symbol here)))))
+(define (%type-of t) (if (tensor? t) (tensor-type t) (%array-type (cadr t))))
+(define (%sizes-of t) (if (tensor? t) (size t) (cadddr t)))
+(define (%residence-of t) (tensor-residence (if (tensor? t) t (fill '() 0))))
+
+; The tensors in pairs and vectors of x, the last first.
+(define (%tensors-in x l)
+  (cond ((tensor? x) (cons x l))
+        ((%tile-array? x) (cons (%exact-array x) l))
+        ((pair? x) (%tensors-in (cdr x) (%tensors-in (car x) l)))
+        ((vector? x) (fold-left (lambda (l x) (%tensors-in x l)) l (vector->list x)))
+        (else l)))
+
+; x with recorded tensors in the place of its tensors, numbered in their order from n on; and the next number.
+(define (%with-recorded x n)
+  (cond ((if (tensor? x) #t (%tile-array? x))
+         (let ((t (if (tensor? x) x (%exact-array x)))) (cons (%recorded (%type-of t) (%sizes-of t) (%residence-of t) n) (+ n 1))))
+        ((pair? x)
+         (let* ((a (%with-recorded (car x) n)) (d (%with-recorded (cdr x) (cdr a))))
+           (cons (cons (car a) (car d)) (cdr d))))
+        ((vector? x) (let ((l (%with-recorded (vector->list x) n))) (cons (list->vector (car l)) (cdr l))))
+        (else (cons x n))))
+
+; A box of an array, as tensors of the last two axes that are read one after the other.
+(define (%read-box array box)
+  (let* ((sizes (cadddr array)) (rank (length sizes)) (starts (car box)) (extents (cdr box))
+         (width (list-ref sizes (- rank 1)))
+         (strides (%strides sizes (if (null? (cddddr array)) #f (car (cddddr array)))))
+         (rows (list-ref extents (- rank 2))) (columns (list-ref extents (- rank 1)))
+         (bytes (%bytes-of-name (cadr array))))
+    (define (blocks axis at)
+      (if (= axis (- rank 2))
+          (list (read-rows (list (car array) (cadr array) (+ (caddr array) (* bytes (+ at (* (list-ref starts axis) (list-ref strides axis)) (list-ref starts (+ axis 1)))))
+                                 (list rows columns) (list-ref strides axis))
+                           0 rows))
+          (append-map (lambda (i) (blocks (+ axis 1) (+ at (* (+ i (list-ref starts axis)) (list-ref strides axis))))) (iota (list-ref extents axis)))))
+    (to-device (view (stack (blocks 0 0) 0) extents) (%residence-of array))))
+(define (%strides sizes first)
+  (if (null? (cdr sizes)) '(1) (let ((rest (%strides (cdr sizes) #f))) (cons (if first first (* (cadr sizes) (car rest))) rest))))
+(define (%bytes-of-name name)
+  (let ((text (symbol->string name)))
+    (cond ((char=? #\8 (string-ref text 1)) 1)
+          ((string=? "16" (substring text 1 3)) 2)
+          ((string=? "32" (substring text 1 3)) 4)
+          ((string=? "64" (substring text 1 3)) 8)
+          (else 2))))
+
+; --- the graph: #(nodes leaves template), nodes and leaves as vectors. A node is #(operator operands result type sizes residence); inputs come
+; first and have the operator %input. An operand is (node . n), (leaf . k), (number k . value), (list operand ...) or (is . constant); leaves are
+; the tensors and numbers that f knew. The template is f's value with operands in the place of tensors.
+
+(define (%node operator operands result type sizes residence) (vector operator operands result type sizes residence))
+(define (%node-operator n) (vector-ref n 0))
+(define (%node-operands n) (vector-ref n 1))
+(define (%node-result n) (vector-ref n 2))
+(define (%node-type n) (vector-ref n 3))
+(define (%node-sizes n) (vector-ref n 4))
+(define (%node-residence n) (vector-ref n 5))
+
+; What has been seen: #(seen nodes leaves node-count leaf-count), lists with the last first. `seen` has (operands result . operand) for each
+; application of an operator, known by the list of its operands, which results share.
+(define (%graph-of y inputs)
+  (let* ((nodes (map (lambda (t) (%node '%input '() 0 (%type-of t) (%sizes-of t) (%residence-of t))) inputs))
+         (seen (vector '() (reverse nodes) '() (length nodes) 0))
+         (y+seen (%visit-structure y seen))
+         (seen (cdr y+seen)))
+    (vector (list->vector (reverse (vector-ref seen 1))) (list->vector (reverse (vector-ref seen 2))) (car y+seen))))
+
+(define (%visit-structure v seen)
+  (cond ((if (tensor? v) #t (number? v)) (%visit v seen))
+        ((pair? v)
+         (let* ((a (%visit-structure (car v) seen)) (d (%visit-structure (cdr v) (cdr a))))
+           (cons (cons 'pair (cons (car a) (car d))) (cdr d))))
+        ((vector? v)
+         (let ((l (%visit-structure (vector->list v) seen))) (cons (cons 'vector (car l)) (cdr l))))
+        (else (cons (cons 'is v) seen))))
+
+(define (%visit v seen)
+  (cond ((%recorded? v) (%visit-recorded v seen))
+        ((tensor? v) (%new-leaf v (lambda (k) (cons 'leaf k)) seen))
+        ((number? v) (if (exact? v) (cons (cons 'is v) seen) (%new-leaf v (lambda (k) (cons 'number (cons k (stop-gradient v)))) seen)))
+        ((if (vector? v) (if (< 0 (vector-length v)) (tensor? (vector-ref v 0)) #f) #f) (%visit (vector->list v) seen))
+        ((if (pair? v) (tensor? (car v)) #f)
+         (let ((l (%visit-all v seen))) (cons (cons 'list (car l)) (cdr l))))
+        (else (cons (cons 'is v) seen))))
+
+(define (%visit-all l seen)
+  (if (null? l)
+      (cons '() seen)
+      (let* ((a (%visit (car l) seen)) (d (%visit-all (cdr l) (cdr a))))
+        (cons (cons (car a) (car d)) (cdr d)))))
+
+(define (%new-leaf v operand seen)
+  (let ((k (vector-ref seen 4)))
+    (cons (operand k) (vector-update (vector-update seen 2 (cons v (vector-ref seen 2))) 4 (+ k 1)))))
+
+(define (%new-node node seen)
+  (let ((n (vector-ref seen 3)))
+    (cons (cons 'node n) (vector-update (vector-update seen 1 (cons node (vector-ref seen 1))) 3 (+ n 1)))))
+
+(define (%visit-recorded v seen)
+  (let ((operator (vector-ref v 4)) (operands (vector-ref v 5)) (result (vector-ref v 6)))
+    (if (eq? operator '%input)
+        (cons (cons 'node operands) seen)
+        (let ((known (%known operands result (vector-ref seen 0))))
+          (if known
+              (cons known seen)
+              (let* ((l (%visit-all operands seen))
+                     (made (%visit-operator operator (car l) result (vector-ref v 1) (vector-ref v 2) (vector-ref v 3) (cdr l)))
+                     (seen (cdr made)))
+                (cons (car made) (vector-update seen 0 (cons (cons operands (cons result (car made))) (vector-ref seen 0))))))))))
+
+(define (%known operands result l)
+  (cond ((null? l) #f)
+        ((if (eq? operands (caar l)) (= result (cadar l)) #f) (cddar l))
+        (else (%known operands result (cdr l)))))
+
+; Batch normalisation in training is a mean and a variance of everything, and of these a pointwise function.
+(define (%visit-operator operator operands result type sizes residence seen)
+  (if (if (eq? operator 'batch-normalization-training) (if (memq type '(f32 f64)) (eq? (caar operands) 'node) #f) #f)
+      (%visit-normalization operands result type residence seen)
+      (%new-node (%node operator operands result type sizes residence) seen)))
+
+(define (%visit-normalization operands result type residence seen)
+  (let* ((x (car operands))
+         (sizes (%node-sizes (list-ref (reverse (vector-ref seen 1)) (cdr x))))
+         (channels (cadr sizes))
+         (axes (cons 0 (map (lambda (i) (+ i 2)) (iota (- (length sizes) 2)))))
+         (kept (cons 1 (cons channels (map (lambda (n) 1) (cddr sizes)))))
+         (reduced (lambda (operator seen)
+                    (let* ((operands (list x (cons 'is axes) (cons 'is #t)))
+                           (known (%known-node operator operands (vector-ref seen 1) (- (vector-ref seen 3) 1))))
+                      (if known (cons known seen) (%new-node (%node operator operands 0 type kept residence) seen)))))
+         (m (reduced 'mean seen))
+         (v (reduced 'variance (cdr m)))
+         (vector-of (lambda (t seen) (%new-node (%node 'view (list t (cons 'is (list channels))) 0 type (list channels) residence) seen))))
+    (cond ((= result 1) (vector-of (car m) (cdr v)))
+          ((= result 2) (vector-of (car v) (cdr v)))
+          (else
+           (%new-node (%node '%normalized (list x (cadr operands) (caddr operands) (car m) (car v) (if (null? (cdddr operands)) (cons 'is 1e-5) (cadddr operands)))
+                             0 type sizes residence)
+                      (cdr v))))))
+
+(define (%known-node operator operands l n)
+  (cond ((null? l) #f)
+        ((if (eq? operator (%node-operator (car l))) (equal? operands (%node-operands (car l))) #f) (cons 'node n))
+        (else (%known-node operator operands (cdr l) (- n 1)))))
+
+; The numbers of the nodes among operands.
+(define (%nodes-in operands)
+  (append-map (lambda (o) (cond ((eq? (car o) 'node) (list (cdr o))) ((eq? (car o) 'list) (%nodes-in (cdr o))) (else '()))) operands))
+
+; --- which nodes are computed by tiles: those whose elements are made of near ones, along the axes behind the first two
+
+(define (%near? node nodes leaves)
+  (let ((operator (%node-operator node)) (operands (%node-operands node)) (space (%space (%node-sizes node))))
+    (cond ((%input? node) #f)
+          ((if (null? space) #t (< (apply * space) 2)) #f)
+          ((memq operator '(convolve convolve-add-tied transpose-convolve max-pool average-pool concat-tensors
+                            narrow-tensor crop chunk slice pad expand-tensor))
+           #t)
+          ((memq operator '(interpolate-nearest interpolate-linear)) (%whole-factors? node nodes))
+          ((%pointwise? operator) #t)
+          ((memq operator '(softmax log-softmax fused-scale-mask-softmax sum mean max-over min-over prod norm logsumexp variance argmax argmin
+                            sort argsort batch-normalization-test))
+           (%near-along-space? node nodes leaves))
+          (else #f))))
+(define (%pointwise? operator)
+  (if (memq operator '(where tanh sigmoid ReLU GeLU GeLU-tanh SiLU softplus square sign erf sinh cosh asinh acosh atanh log1p expm1 LeakyReLU ELU
+                       cast to-device contiguous floor ceiling truncate round not-equal quotient remainder modulo weighted-sum weighted-square-sum))
+      #t
+      (char=? (string-ref (symbol->string operator) 0) #\%)))
+
+; An element needs one place of every operand along the axes behind the first two.
+(define (%near-along-space? node nodes leaves)
+  (let* ((sizes (%node-sizes node))
+         (one (append (list-head sizes 2) (map (lambda (n) 1) (cddr sizes))))
+         (regions (operand-regions (%node-operator node) (map (lambda (o) (%described o nodes leaves)) (%node-operands node)) (%node-result node)
+                                   (map (lambda (n) 0) sizes) one)))
+    (not (memv #f (map (lambda (o region) (if (eq? (car o) 'node) (if region (= 1 (apply * (%space (cadr region)))) #t) #t))
+                       (%node-operands node) regions)))))
+
+; Sizes that are multiplied or divided by whole numbers; and then corners do not stay corners.
+(define (%whole-factors? node nodes)
+  (let ((operands (%node-operands node)))
+    (if (eq? (caar operands) 'node)
+        (if (equal? (%operand (map cdr operands) 2 #f) #f)
+            (not (memv #f (map (lambda (from to)
+                                 (if (= 0 (remainder to from)) #t (if (eq? (%node-operator node) 'interpolate-nearest) (= 0 (remainder from to)) #f)))
+                               (%space (%node-sizes (vector-ref nodes (cdar operands)))) (%space (%node-sizes node)))))
+            #f)
+        #f)))
+
+; The operand as operand-regions takes it.
+(define (%described o nodes leaves)
+  (case (car o)
+    ((node) (%description (vector-ref nodes (cdr o))))
+    ((leaf) (vector-ref leaves (cdr o)))
+    ((number) (cddr o))
+    ((list) (map (lambda (o) (%described o nodes leaves)) (cdr o)))
+    (else (cdr o))))
+(define (%description node) (%recorded (%node-type node) (%node-sizes node) (%node-residence node) 0))

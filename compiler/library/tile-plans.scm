@@ -1,0 +1,208 @@
+; Plans of tiles (tiles.scm): which operators of a graph (tile-graphs.scm) make up segments, where these are cut, and how many tiles each has.
+
+; --- stages: the segment of stage 0, then the whole operators that need no more, then the segment of stage 1, and so on. A value that is used
+; in another stage, or by a whole operator, or is wanted of f, is a border.
+
+(define (%run-graph graph counts inputs)
+  (let* ((nodes (vector-ref graph 0))
+         (leaves (vector-ref graph 1))
+         (template (vector-ref graph 2))
+         (steps (%steps nodes leaves (%template-nodes template) counts inputs))
+         (values (list->vector (append inputs (map (lambda (i) #f) (iota (- (vector-length nodes) (length inputs))))))))
+    (%filled template (%run-steps steps values nodes leaves (%template-nodes template)) leaves)))
+
+; Counts of tiles, or #f: as many as the memory budget asks for.
+(define (%steps nodes leaves wanted counts inputs)
+  (let* ((near (vector-map (lambda (node) (%near? node nodes leaves)) nodes))
+         (stages (%stages nodes near))
+         (all (iota (vector-length nodes)))
+         (stages-of (lambda (keep?) (map (lambda (stage) (filter (lambda (n) (if (keep? n) (= stage (vector-ref stages n)) #f)) all))
+                                         (iota (+ 1 (fold-left max 0 (vector->list stages)))))))
+         (near-nodes (stages-of (lambda (n) (vector-ref near n))))
+         (whole-nodes (stages-of (lambda (n) (%whole? n nodes near))))
+         (view (%view-of nodes leaves wanted)))
+    (apply append
+           (map (lambda (groups whole)
+                  (append (map (lambda (group) (cons 'segment (%segment-of (car group) (cdr group) view))) groups)
+                          (map (lambda (n) (cons 'whole n)) whole)))
+                (map (lambda (groups) (map (lambda ((cons* members work tiles)) (cons members tiles)) groups))
+                     (if counts (%grouped-by-tiles near-nodes counts view) (%grouped-by-budget near-nodes leaves inputs view)))
+                whole-nodes))))
+
+; Nodes, by node those that use it, and its operands as operand-regions takes them.
+(define (%view-of nodes leaves wanted)
+  (vector nodes (%users nodes wanted)
+          (vector-map (lambda (node) (map (lambda (o) (%described o nodes leaves)) (%node-operands node))) nodes)))
+
+(define (%grouped-by-tiles stages counts view)
+  (let ((limit (fold-left max 0 (map (lambda (members) (if (null? members) 0 (cdr (%trial members counts view)))) stages))))
+    (%grouped stages counts limit limit view)))
+
+; Of a budget what is left by inputs and borders with their cotangents, and by parameters with their gradients and those of one tile, is divided
+; between a tile and more borders, in the one of some ways that makes least work. Without a budget a tile may hold 64 MiB.
+(define (%grouped-by-budget stages leaves inputs view)
+  (let* ((budget (memory-budget)) (nodes (vector-ref view 0)) (most (%largest-space (map %node-sizes (vector->list nodes)))))
+    (define (bytes-of type sizes) (* (%bytes-of type) (apply * sizes)))
+    (define (bytes-of-tensor t) (if (tensor? t) (bytes-of (tensor-type t) (size t)) 0))
+    (define (bytes-of-node n) (let ((node (vector-ref nodes n))) (bytes-of (%node-type node) (%node-sizes node))))
+    (define (divided rest part) (let ((limit (max 1048576 (quotient (* part rest) 4)))) (%grouped stages most limit (max 0 (- rest limit)) view)))
+    (define (work-of grouped) (apply + (map (lambda (groups) (apply + (map cadr groups))) grouped)))
+    (if budget
+        (let ((rest (- (quotient (* 9 budget) 10) (* 3 (apply + (map bytes-of-tensor (vector->list leaves)))) (* 2 (apply + (map bytes-of-tensor inputs)))
+                       (* 2 (apply + (map bytes-of-node (append-map (lambda (members) (%outputs members view)) stages)))))))
+          (fold-left (lambda (best part) (let ((new (divided rest part))) (if (< (work-of new) (work-of best)) new best))) (divided rest 2) '(1 3)))
+        (%grouped stages most 67108864 67108864 view))))
+
+(define (%stages nodes near)
+  (let %stages/loop ((n 0) (stages (make-vector (vector-length nodes) 0)))
+    (if (= n (vector-length nodes))
+        stages
+        (%stages/loop (+ n 1)
+                      (vector-update stages n
+                                     (fold-left (lambda (stage m)
+                                                  (max stage
+                                                       (+ (vector-ref stages m)
+                                                          (if (if (vector-ref near n) (%whole? m nodes near) #f) 1 0))))
+                                                0 (%nodes-in (%node-operands (vector-ref nodes n)))))))))
+(define (%input? node) (eq? (%node-operator node) '%input))
+(define (%whole? n nodes near) (if (vector-ref near n) #f (not (%input? (vector-ref nodes n)))))
+
+; By node those that use it; -1 is whoever called f.
+(define (%users nodes wanted)
+  (let ((used (lambda (by) (lambda (users n) (vector-update users n (cons by (vector-ref users n)))))))
+    (let %users/loop ((n 0) (users (fold-left (used -1) (make-vector (vector-length nodes) '()) wanted)))
+      (if (= n (vector-length nodes))
+          users
+          (%users/loop (+ n 1) (fold-left (used n) users (%nodes-in (%node-operands (vector-ref nodes n)))))))))
+
+; What others than the members use of them.
+(define (%outputs members view)
+  (let ((inside (%marked members (make-vector (vector-length (vector-ref view 0)) #f))) (users (vector-ref view 1)))
+    (filter (lambda (n) (%any? (lambda (by) (if (< by 0) #t (not (vector-ref inside by)))) (vector-ref users n))) members)))
+(define (%marked numbers marks) (fold-left (lambda (marks n) (vector-update marks n #t)) marks numbers))
+(define (%any? holds? l) (if (null? l) #f (if (holds? (car l)) #t (%any? holds? (cdr l)))))
+
+; A segment: #(tiles members inputs outputs leaves nodes): members are #(number node dead), dead are the numbers that no later member needs;
+; inputs and outputs are numbers, leaves the numbers of those that members use, in their order; nodes has (number . node) of inputs and members.
+(define (%segment-of members tiles view)
+  (let* ((nodes (vector-ref view 0))
+         (outputs (%outputs members view))
+         (none (make-vector (vector-length nodes) #f))
+         (used (%marked (append-map (lambda (n) (%nodes-in (%node-operands (vector-ref nodes n)))) members) none))
+         (inside (%marked members none))
+         (inputs (filter (lambda (n) (if (vector-ref used n) (not (vector-ref inside n)) #f)) (iota (vector-length nodes)))))
+    (vector tiles (%with-dead (reverse members) nodes (%marked outputs none) '()) inputs outputs
+            (append-map (lambda (n) (%leaves-in (%node-operands (vector-ref nodes n)))) members)
+            (map (lambda (n) (cons n (vector-ref nodes n))) (append inputs members)))))
+
+(define (%with-dead members nodes kept l)
+  (if (null? members)
+      l
+      (let* ((node (vector-ref nodes (car members)))
+             (dead (filter (lambda (m) (not (vector-ref kept m))) (%distinct (%nodes-in (%node-operands node))))))
+        (%with-dead (cdr members) nodes (%marked dead kept) (cons (vector (car members) node dead) l)))))
+(define (%distinct l) (if (null? l) '() (if (memv (car l) (cdr l)) (%distinct (cdr l)) (cons (car l) (%distinct (cdr l))))))
+
+(define (%leaves-in operands)
+  (append-map (lambda (o) (case (car o) ((leaf) (list (cdr o))) ((number) (list (cadr o))) ((list) (%leaves-in (cdr o))) (else '()))) operands))
+
+; --- cuts: halos grow with the length of a segment, and so does what a tile holds while it is differentiated; a cut costs a border and its
+; cotangent. A stage is cut where that spares most work, as long as all these borders together hold no more than one tile of the longest segments
+; does. Every segment has as few tiles as its tiles are no heavier with.
+
+; By stage a list of (members work . tiles), of tiles no heavier than the limit, as far as there may be so many.
+(define (%grouped stages tiles limit room view)
+  (let %grouped/loop ((stages stages) (room room) (groups '()))
+    (cond ((null? stages) (reverse groups))
+          ((null? (car stages)) (%grouped/loop (cdr stages) room (cons '() groups)))
+          (else
+           (let ((cut+room (%tile-cut (list (cons (car stages) (%fitted (car stages) tiles limit view))) room tiles limit view)))
+             (%grouped/loop (cdr stages) (cdr cut+room) (cons (car cut+room) groups)))))))
+
+; (work . bytes) that tiles of these members take, by one in the middle: work times as many as its outputs are of all.
+(define (%trial members tiles view)
+  (let* ((segment+prepared (%trial-segment members tiles view))
+         (found (%tile-takes segment+prepared (%middle-tile tiles (%space (%node-sizes (vector-ref (vector-ref view 0) (car (vector-ref (car segment+prepared) 3)))))) view))
+         (all (apply + (map (lambda (n) (apply * (%node-sizes (vector-ref (vector-ref view 0) n)))) (vector-ref (car segment+prepared) 3)))))
+    (cons (* (car found) (/ all (max 1 (caddr found)))) (cadr found))))
+(define (%trial-segment members tiles view)
+  (let ((nodes (vector-ref view 0)))
+    (cons (vector tiles '() '() (%outputs members view) '() (map (lambda (n) (cons n (vector-ref nodes n))) members))
+          (fold-left (lambda (l n) (cons (cons (vector n (vector-ref nodes n) '()) (vector-ref (vector-ref view 2) n)) l)) '() members))))
+
+; Of one tile: work, bytes that it holds while it is differentiated, and elements of its outputs.
+(define (%tile-takes segment+prepared tile view)
+  (let* ((work (%tile-work (car segment+prepared) (cdr segment+prepared) tile))
+         (elements (map (lambda ((cons member (cons box regions))) (apply * (cdr box))) (car work)))
+         (nodes (map (lambda (w) (vector-ref (car w) 1)) (car work)))
+         (bytes (map (lambda (node n) (* n (%bytes-of (%node-type node)))) nodes elements)))
+    (list (apply + (map (lambda (w node n) (* n (%work-of-element node (vector-ref (vector-ref view 2) (vector-ref (car w) 0))))) (car work) nodes elements))
+          (+ (apply + bytes) (* 2 (fold-left max 0 bytes)))
+          (apply + (map (lambda (box) (if box (apply * (cdr box)) 0)) (caddr work))))))
+; Near the middle, but where a tile of the first output is as long as any.
+(define (%middle-tile tiles space)
+  (cond ((null? tiles) 0)
+        ((null? space) (* (car tiles) (%middle-tile (cdr tiles) '())))
+        (else (+ (%longest (quotient (car tiles) 2) (car tiles) (car space)) (* (car tiles) (%middle-tile (cdr tiles) (cdr space)))))))
+(define (%longest i count n)
+  (if (>= (- (quotient (* (+ i 1) n) count) (quotient (* i n) count)) (quotient (+ n count -1) count)) i (%longest (remainder (+ i 1) count) count n)))
+(define (%bytes-of type) (case type ((f64 i64) 8) ((f32 i32) 4) ((bf16 i16) 2) (else 1)))
+; Of what is no product most of the time goes into memory.
+(define (%work-of-element node described)
+  (if (memq (%node-operator node) '(convolve convolve-add-tied transpose-convolve))
+      (/ (* 2 (apply * (size (cadr described)))) (cadr (%node-sizes node)))
+      16))
+
+; (work . tiles) for as few tiles as are no heavier than the limit.
+(define (%fitted members tiles limit view)
+  (let %fitted/loop ((counts (%fewer (%at-most tiles members view) '())))
+    (let ((found (%trial members (car counts) view)))
+      (if (if (null? (cdr counts)) #t (<= (cdr found) limit)) (cons (car found) (car counts)) (%fitted/loop (cdr counts))))))
+(define (%fewer tiles l)
+  (if (= 1 (apply * tiles)) (cons tiles l) (%fewer (map (lambda (n) (quotient (+ n n 1) 3)) tiles) (cons tiles l))))
+; No more tiles than the largest output has elements along an axis.
+(define (%at-most tiles members view)
+  (let ((spaces (map (lambda (n) (%space (%node-sizes (vector-ref (vector-ref view 0) n)))) (%outputs members view))))
+    (map (lambda (n i) (min n (fold-left (lambda (most space) (max most (if (< i (length space)) (list-ref space i) 1))) 1 spaces))) tiles (iota (length tiles)))))
+
+; Groups (members work . tiles) cut further, and what is left of the room for borders.
+(define (%tile-cut groups room tiles limit view)
+  (let %cut/loop ((groups groups) (room room) (done '()))
+    (if (null? groups)
+        (cons (reverse done) room)
+        (let ((cut (%best-cut (car groups) room tiles limit view)))
+          (if cut
+              (%cut/loop (append (cdr cut) (cdr groups)) (- room (car cut)) done)
+              (%cut/loop (cdr groups) room (cons (car groups) done)))))))
+
+; (bytes first second), or #f where no cut is worth a border: a twentieth of the work of the group.
+(define (%best-cut group room tiles limit view)
+  (let %best-cut/loop ((left (%cuts (car group) room view)) (best #f) (work (* .95 (cadr group))))
+    (if (null? left)
+        best
+        (let* ((bytes (caar left)) (halves (cdar left))
+               (first (%fitted (car halves) tiles limit view)) (second (%fitted (cdr halves) tiles limit view))
+               (sum (+ (car first) (car second) (* 4 bytes))))
+          (if (< sum work)
+              (%best-cut/loop (cdr left) (list bytes (cons (car halves) first) (cons (cdr halves) second)) sum)
+              (%best-cut/loop (cdr left) best work))))))
+; Cuts with light borders, which are what lives on behind them, with its cotangent: where a border is lighter than one before, and at each quarter.
+; (bytes members . members) What others use is a
+; border in any case.
+(define (%cuts members room view)
+  (let* ((nodes (vector-ref view 0)) (users (vector-ref view 1))
+         (borders (%marked (%outputs members view) (make-vector (vector-length nodes) #f))))
+    (define (last-use n) (fold-left max n (vector-ref users n)))
+    (define (bytes-of n) (let ((node (vector-ref nodes n))) (* 2 (%bytes-of (%node-type node)) (apply * (%node-sizes node)))))
+    (define quarters (map (lambda (i) (quotient (* i (length members)) 4)) '(1 2 3)))
+    (let %cuts/loop ((first '()) (rest members) (alive '()) (before 0) (cuts '()))
+      (if (null? (cdr rest))
+          (let ((in-order (sort-list (lambda (a b) (< (car a) (car b))) cuts))) (list-head in-order (min 8 (length in-order))))
+          (let* ((n (car rest))
+                 (alive (filter (lambda ((cons last bytes)) (> last n)) (if (vector-ref borders n) alive (cons (cons (last-use n) (bytes-of n)) alive))))
+                 (bytes (apply + (map cdr alive)))
+                 (first (cons n first)))
+            (%cuts/loop first (cdr rest) alive bytes
+                        (if (if (<= bytes room) (if (< bytes before) #t (memv (length first) quarters)) #f)
+                            (cons (cons bytes (cons (reverse first) (cdr rest))) cuts)
+                            cuts)))))))

@@ -1,0 +1,357 @@
+; Runs of what is tiled (tiles.scm), along a plan (tile-plans.scm): segments, their derivatives, and one tile of them.
+
+; --- running: values by number, #f where there are none yet or no longer
+
+(define (%run-steps steps values nodes leaves wanted)
+  (fold-left (lambda (values (cons step dead))
+               (let ((values (if (eq? (car step) 'whole)
+                                 (vector-update values (cdr step) (%whole-value (vector-ref nodes (cdr step)) values leaves))
+                                 (%with-values (vector-ref (cdr step) 3) (%run-segment (cdr step) values leaves) values))))
+                 (fold-left (lambda (values n) (vector-update values n #f)) values dead)))
+             values (%with-dropped (reverse steps) nodes (%marked wanted (make-vector (vector-length nodes) #f)) '())))
+
+; (step . numbers that no later step reads), of steps from the last one.
+(define (%with-dropped steps nodes kept l)
+  (if (null? steps)
+      l
+      (let* ((read (if (eq? (caar steps) 'whole) (%nodes-in (%node-operands (vector-ref nodes (cdar steps)))) (vector-ref (cdar steps) 2)))
+             (dead (filter (lambda (n) (not (vector-ref kept n))) (%distinct read))))
+        (%with-dropped (cdr steps) nodes (%marked dead kept) (cons (cons (car steps) dead) l)))))
+(define (%with-values numbers new values)
+  (if (null? numbers) values (%with-values (cdr numbers) (cdr new) (vector-update values (car numbers) (car new)))))
+
+(define (%whole-value node values leaves)
+  (let* ((operands (map (lambda (o) (%operand-value o values leaves)) (%node-operands node)))
+         (operator (%node-operator node)))
+    (if (eq? operator '%normalized) (%normalized operands) (%result (apply-operator operator operands) (%node-result node)))))
+(define (%operand-value o values leaves)
+  (case (car o)
+    ((node) (%in-memory (vector-ref values (cdr o))))
+    ((leaf) (vector-ref leaves (cdr o)))
+    ((number) (vector-ref leaves (cadr o)))
+    ((list) (map (lambda (o) (%operand-value o values leaves)) (cdr o)))
+    (else (cdr o))))
+(define (%in-memory t) (if (tensor? t) t (%read-box t (cons (map (lambda (n) 0) (cadddr t)) (cadddr t)))))
+(define (%result value result) (if (pair? value) (list-ref value result) value))
+
+(define (%run-segment segment values leaves)
+  (%segment (lambda () segment) (map (lambda (n) (vector-ref values n)) (vector-ref segment 2))
+            (map (lambda (k) (vector-ref leaves k)) (vector-ref segment 4))))
+
+; The value of f: its template with values in it.
+(define (%template-nodes t)
+  (case (car t)
+    ((node) (list (cdr t)))
+    ((pair) (append (%template-nodes (cadr t)) (%template-nodes (cddr t))))
+    ((vector) (%template-nodes (cdr t)))
+    (else '())))
+(define (%filled t values leaves)
+  (case (car t)
+    ((pair) (let ((a (%filled (cadr t) values leaves))) (cons a (%filled (cddr t) values leaves))))
+    ((vector) (list->vector (%filled (cdr t) values leaves)))
+    (else (%operand-value t values leaves))))
+
+; --- a segment as one operation: its arguments are kept, and its value; what lies between comes and goes tile by tile
+
+(define (%segment plan inputs leaves)
+  (%with-rules (lambda ((list plan inputs leaves)) (%segment-value (plan) inputs leaves))
+               (lambda ((list plan inputs leaves) y (list dplan dinputs dleaves)) (%segment-forward (plan) inputs leaves dinputs dleaves))
+               (lambda ((list plan inputs leaves) y c) (cons 0 (%segment-reverse (plan) inputs leaves c)))
+               (list plan inputs leaves)))
+
+(define (%segment-value segment inputs leaves)
+  (let* ((prepared (%prepared segment leaves)) (tiles (apply * (vector-ref segment 0))))
+    (let %segment/loop ((tile 0) (borders (%new-borders segment)))
+      (if (= tile tiles)
+          borders
+          (let* ((work (%tile-work segment prepared tile))
+                 (parts (%tile-values segment (car work) (cadr work) (caddr work) (%slices inputs (cadr work)) leaves)))
+            (%segment/loop (+ tile 1) (%with-parts borders parts (caddr work))))))))
+
+(define (%segment-forward segment inputs leaves dinputs dleaves)
+  (let* ((prepared (%prepared segment leaves)) (tiles (apply * (vector-ref segment 0))))
+    (let %segment/loop ((tile 0) (borders (%new-borders segment)))
+      (if (= tile tiles)
+          borders
+          (let* ((work (%tile-work segment prepared tile))
+                 (parts (cdr (j* (lambda ((cons slices leaves)) (%tile-values segment (car work) (cadr work) (caddr work) slices leaves))
+                                 (cons (%slices inputs (cadr work)) leaves)
+                                 (cons (%slices dinputs (cadr work)) dleaves)))))
+            (%segment/loop (+ tile 1) (%with-parts borders parts (caddr work))))))))
+
+; The cotangents of inputs and leaves: each tile is computed again, on a tape of its own.
+(define (%segment-reverse segment inputs leaves c)
+  (let* ((prepared (%prepared segment leaves)) (tiles (apply * (vector-ref segment 0))))
+    (let %segment/loop ((tile 0) (dinputs (map %zero-border inputs)) (dleaves (map (lambda (leaf) 0) leaves)))
+      (if (= tile tiles)
+          (list dinputs dleaves)
+          (let* ((work (%tile-work segment prepared tile))
+                 (g (cdr (*j (lambda ((cons slices leaves)) (%tile-values segment (car work) (cadr work) (caddr work) slices leaves))
+                             (cons (%slices inputs (cadr work)) leaves)
+                             (%slices c (caddr work))))))
+            (%segment/loop (+ tile 1) (%plus-parts dinputs (car g) (cadr work)) (%plus dleaves (cdr g))))))))
+
+(define (%new-borders segment)
+  (map (lambda (n)
+         (let ((node (cdr (assv n (vector-ref segment 5))))) (%border (%node-sizes node) (%node-type node) (%node-residence node))))
+       (vector-ref segment 3)))
+(define (%zero-border t) (if (if (tensor? t) (%has-derivative? t) #f) (%border (size t) (tensor-type t) (tensor-residence t)) 0))
+; Channels lie closest, as convolutions and norms have them.
+(define (%border sizes type residence)
+  (if (< (length sizes) 3)
+      (fill sizes 0 type residence)
+      (let ((last (- (length sizes) 1)))
+        (permute (fill (append (cons (car sizes) (cddr sizes)) (list (cadr sizes))) 0 type residence)
+                 (cons 0 (cons last (map 1+ (iota (- last 1)))))))))
+
+; Parts of whole tensors, #() where there is no box.
+(define (%slices wholes boxes) (map %slice wholes boxes))
+(define (%slice whole box)
+  (cond ((not box) '())
+        ((%tile-array? whole) (%read-box whole box))
+        ((not (tensor? whole)) whole)
+        ((equal? (size whole) (cdr box)) whole)
+        (else (crop whole (car box) (cdr box)))))
+
+; Each whole is given up before its part goes in, so that this happens in its memory.
+(define (%with-parts wholes parts boxes)
+  (if (null? wholes)
+      '()
+      (let* ((whole (car wholes)) (wholes (cdr wholes))
+             (new (if (tensor? (car parts)) (with-part whole (car parts) (caar boxes)) whole)))
+        (cons new (%with-parts wholes (cdr parts) (cdr boxes))))))
+(define (%plus-parts wholes parts boxes)
+  (if (null? wholes)
+      '()
+      (let* ((whole (car wholes)) (wholes (cdr wholes))
+             (new (if (if (tensor? (car parts)) (tensor? whole) #f) (add-part whole (car parts) (caar boxes)) whole)))
+        (cons new (%plus-parts wholes (cdr parts) (cdr boxes))))))
+(define (%plus sums new)
+  (if (null? sums)
+      '()
+      (let* ((sum (car sums)) (sums (cdr sums))
+             (next (cond ((eqv? (car new) 0) sum) ((eqv? sum 0) (car new)) (else (+ sum (car new))))))
+        (cons next (%plus sums (cdr new))))))
+
+; --- one tile: which box of each value is needed, from the outputs back
+
+; (member . descriptions of its operands), the last member first.
+(define (%prepared segment leaves)
+  (let ((nodes (vector-ref segment 5)))
+    (let %prepared/loop ((members (vector-ref segment 1)) (leaves leaves) (l '()))
+      (if (null? members)
+          l
+          (let ((described+leaves (%described-here (%node-operands (vector-ref (car members) 1)) nodes leaves)))
+            (%prepared/loop (cdr members) (cdr described+leaves) (cons (cons (car members) (car described+leaves)) l)))))))
+(define (%described-here operands nodes leaves)
+  (if (null? operands)
+      (cons '() leaves)
+      (let* ((o (car operands))
+             (a (case (car o)
+                  ((node) (cons (%description (cdr (assv (cdr o) nodes))) leaves))
+                  ((leaf) (cons (car leaves) (cdr leaves)))
+                  ((number) (cons (cddr o) (cdr leaves)))
+                  ((list) (%described-here (cdr o) nodes leaves))
+                  (else (cons (cdr o) leaves))))
+             (d (%described-here (cdr operands) nodes (cdr a))))
+        (cons (cons (car a) (car d)) (cdr d)))))
+
+; (work boxes-of-inputs boxes-of-outputs): work is (member box . regions of operands) in order, without members that nobody needs. A box is
+; (starts . sizes).
+(define (%tile-work segment prepared tile)
+  (let* ((nodes (vector-ref segment 5))
+         (out (map (lambda (n) (%output-box (%node-sizes (cdr (assv n nodes))) (vector-ref segment 0) tile)) (vector-ref segment 3)))
+         (boxes (fold-left (lambda (boxes n box) (if box (%with-box boxes n box) boxes)) '() (vector-ref segment 3) out)))
+    (let %tile-work/loop ((members prepared) (boxes boxes) (work '()))
+      (if (null? members)
+          (list work (map (lambda (n) (%box-of n boxes)) (vector-ref segment 2)) out)
+          (let* ((member (caar members)) (n (vector-ref member 0)) (box (%box-of n boxes)))
+            (if box
+                (let ((regions (%regions (vector-ref member 1) (cdar members) box)) (boxes (remove (lambda (entry) (= n (car entry))) boxes)))
+                  (%tile-work/loop (cdr members) (%with-boxes (%node-operands (vector-ref member 1)) regions boxes) (cons (cons member (cons box regions)) work)))
+                (%tile-work/loop (cdr members) boxes work)))))))
+
+(define (%output-box sizes counts tile)
+  (let %output-box/loop ((space (%space sizes)) (counts counts) (tile tile) (starts '()) (extents '()))
+    (cond ((not (null? counts))
+           (let* ((count (car counts)) (i (remainder tile count)))
+             (if (null? space)
+                 (if (= i 0) (%output-box/loop space (cdr counts) (quotient tile count) starts extents) #f)
+                 (let* ((n (car space)) (start (quotient (* i n) count)) (extent (- (quotient (* (+ i 1) n) count) start)))
+                   (if (= extent 0)
+                       #f
+                       (%output-box/loop (cdr space) (cdr counts) (quotient tile count) (cons start starts) (cons extent extents)))))))
+          ((null? space) (cons (append '(0 0) (reverse starts)) (append (list-head sizes 2) (reverse extents))))
+          (else (%output-box/loop (cdr space) '() tile (cons 0 starts) (cons (car space) extents))))))
+
+(define (%box-of n boxes) (let ((found (assv n boxes))) (if found (cdr found) #f)))
+(define (%with-box boxes n box)
+  (cond ((null? boxes) (list (cons n box)))
+        ((= n (caar boxes)) (cons (cons n (%hull (cdar boxes) box)) (cdr boxes)))
+        (else (cons (car boxes) (%with-box (cdr boxes) n box)))))
+(define (%hull a b)
+  (if (equal? a b)
+      a
+      (let ((starts (map min (car a) (car b))))
+        (cons starts (map - (map max (map + (car a) (cdr a)) (map + (car b) (cdr b))) starts)))))
+(define (%with-boxes operands regions boxes)
+  (cond ((null? operands) boxes)
+        ((if (car regions) (eq? (caar operands) 'node) #f)
+         (%with-boxes (cdr operands) (cdr regions) (%with-box boxes (cdar operands) (%region-box (car regions)))))
+        ((if (car regions) (eq? (caar operands) 'list) #f)
+         (%with-boxes (cdr operands) (cdr regions) (%with-boxes (cdar operands) (car regions) boxes)))
+        (else (%with-boxes (cdr operands) (cdr regions) boxes))))
+(define (%region-box region) (cons (car region) (cadr region)))
+
+; Regions are (starts sizes before behind), #f of what is not looked at.
+(define (%regions node described box)
+  (if (eq? (%node-operator node) '%normalized)
+      (cons (%region (car box) (cdr box))
+            (map (lambda (o) (if (tensor? o) (%region (map (lambda (n) 0) (size o)) (size o)) #f)) (cdr described)))
+      (operand-regions (%node-operator node) described (%node-result node) (car box) (cdr box))))
+(define (%region starts sizes) (let ((zeros (map (lambda (n) 0) sizes))) (list starts sizes zeros zeros)))
+
+; --- one tile: values. What is known so far is a list of (number box . value).
+
+(define (%tile-values segment work in-boxes out-boxes slices leaves)
+  (let %tile/loop ((work work)
+                   (known (append-map (lambda (n box slice) (if box (list (cons n (cons box slice))) '())) (vector-ref segment 2) in-boxes slices))
+                   (leaves (%leaves-by-member (vector-ref segment 1) leaves)))
+    (if (null? work)
+        (map (lambda (n box) (if box (%known-part n box known) '())) (vector-ref segment 3) out-boxes)
+        (let* ((member (caar work)) (box (cadar work)) (regions (cddar work)) (node (vector-ref member 1))
+               (operands (car (%operand-parts (%node-operands node) regions known (cdr (assv (vector-ref member 0) leaves)))))
+               (known (%without (vector-ref member 2) known))
+               (value (%part node operands regions box segment)))
+          (%tile/loop (cdr work) (cons (cons (vector-ref member 0) (cons box value)) known) leaves)))))
+
+(define (%leaves-by-member members leaves)
+  (if (null? members)
+      '()
+      (let ((count (length (%leaves-in (%node-operands (vector-ref (car members) 1))))))
+        (cons (cons (vector-ref (car members) 0) (list-head leaves count)) (%leaves-by-member (cdr members) (list-tail leaves count))))))
+
+(define (%without numbers known)
+  (if (null? numbers) known (filter (lambda (entry) (not (memv (car entry) numbers))) known)))
+(define (%known-part n box known)
+  (let ((entry (cdr (assv n known))))
+    (if (equal? (car entry) box) (cdr entry) (crop (cdr entry) (map - (car box) (caar entry)) (cdr box)))))
+
+; The operands of a member from their regions, and the leaves that are left. A list leaves out members that are not looked at.
+(define (%operand-parts operands regions known leaves)
+  (if (null? operands)
+      (cons '() leaves)
+      (let* ((o (car operands)) (region (car regions))
+             (a (case (car o)
+                  ((node) (cons (if region (%known-part (cdr o) (%region-box region) known) #f) leaves))
+                  ((leaf) (cons (if region (%slice (car leaves) (%region-box region)) (car leaves)) (cdr leaves)))
+                  ((number) (cons (car leaves) (cdr leaves)))
+                  ((list)
+                   (let ((l (%operand-parts (cdr o) region known leaves)))
+                     (cons (append-map (lambda (t region) (if region (list t) '())) (car l) region) (cdr l))))
+                  (else (cons (cdr o) leaves))))
+             (d (%operand-parts (cdr operands) (cdr regions) known (cdr a))))
+        (cons (cons (car a) (car d)) (cdr d)))))
+
+; The box of a node's value, of the regions of its operands.
+(define (%part node operands regions box segment)
+  (let ((operator (%node-operator node)))
+    (case operator
+      ((convolve) (%convolved operator (%with-padding-alone node operands box segment 0 2) (%or-no-padding (car regions) box) 2))
+      ((convolve-add-tied) (%convolved operator (%with-padding-alone node operands box segment 0 3) (%or-no-padding (car regions) box) 3))
+      ((transpose-convolve) (if (car regions) (%transpose-convolved operands (car regions) box) (fill (cdr box) 0 (%node-type node) (%node-residence node))))
+      ((max-pool)
+       (let* ((operands (%with-padding-alone node operands box segment -inf.0 2)) (region (%or-no-padding (car regions) box)) (both (%both-sides region)))
+         (max-pool (%padded (car operands) region both -inf.0) (cadr operands) (%operand operands 2 (cadr operands)) both)))
+      ((average-pool) (%average-pooled (%with-padding-alone node operands box segment 0 2) (%or-no-padding (car regions) box)))
+      ((narrow-tensor crop chunk) (car operands))
+      ((slice)
+       (let ((axis (%axis "slice" (cadr operands) (length (cdr box)))))
+         (slice (car operands) axis 0 (list-ref (size (car operands)) axis) (%operand operands 4 1))))
+      ((pad)
+       (if (car regions)
+           (pad (car operands) (caddr (car regions)) (cadddr (car regions)) (%operand operands 3 0))
+           (fill (cdr box) (%operand operands 3 0) (%node-type node) (%node-residence node))))
+      ((expand-tensor) (expand-tensor (car operands) (cdr box)))
+      ((interpolate-nearest interpolate-linear)
+       (%interpolated operator (car operands) (car regions) box
+                      (%node-sizes (cdr (assv (cdar (%node-operands node)) (vector-ref segment 5)))) (%node-sizes node)))
+      ((%normalized) (%normalized operands))
+      (else (%result (apply-operator operator operands) (%node-result node))))))
+
+(define (%operand operands i otherwise)
+  (cond ((null? operands) otherwise)
+        ((= i 0) (if (boolean? (car operands)) otherwise (car operands)))
+        (else (%operand (cdr operands) (- i 1) otherwise))))
+(define (%each-axis x space) (if (number? x) (map (lambda (n) x) space) (if (vector? x) (vector->list x) x)))
+
+; Windows may lie in the padding alone: then there is no region, and the padding that they see is the first operand. Strides stand at k.
+(define (%with-padding-alone node operands box segment number k)
+  (if (not (boolean? (car operands)))
+      operands
+      (let* ((from (cdr (assv (cdar (%node-operands node)) (vector-ref segment 5))))
+             (space (cddr (cdr box)))
+             (pool (memq (%node-operator node) '(max-pool average-pool)))
+             (windows (if pool (%each-axis (cadr operands) space) (%space (size (cadr operands)))))
+             (strides (%each-axis (%operand operands k (if pool windows 1)) space))
+             (dilation (%each-axis (if pool 1 (%operand operands (+ k 2) 1)) space)))
+        (cons (fill (append (list (cadr box) (cadr (%node-sizes from))) (map (lambda (n s w d) (+ (* (- n 1) s) (* d (- w 1)) 1)) space strides windows dilation))
+                    number (%node-type from) (%node-residence from))
+              (cdr operands)))))
+(define (%or-no-padding region box) (if region region (%region (car box) (cdr box))))
+
+; Padding that both sides of an axis have is the operator's; what one side has beyond that is put there.
+(define (%both-sides region) (map min (cddr (caddr region)) (cddr (cadddr region))))
+(define (%padded t region both number)
+  (let ((before (map - (caddr region) (append '(0 0) both))) (behind (map - (cadddr region) (append '(0 0) both))))
+    (if (= 0 (+ (apply + before) (apply + behind))) t (pad t before behind number))))
+
+(define (%convolved operator operands region k)
+  (let ((both (%both-sides region)))
+    (apply-operator operator
+                    (append (cons (%padded (car operands) region both 0) (list-head (cdr operands) (- k 1)))
+                            (list (%operand operands k 1) both (%operand operands (+ k 2) 1) (%operand operands (+ k 3) 1))))))
+
+; Where padding does not count, a window at a border is divided by as many elements as are there.
+(define (%average-pooled operands region)
+  (let* ((t (car operands)) (sizes (cadr operands)) (strides (%operand operands 2 sizes)) (both (%both-sides region))
+         (pooled (average-pool (%padded t region both 0) sizes strides both #t)))
+    (if (if (%operand-given? operands 4 #t) #t (= 0 (+ (apply + (caddr region)) (apply + (cadddr region)))))
+        pooled
+        (/ pooled (average-pool (%padded (fill (append '(1 1) (%space (size t))) 1 (tensor-type t) (tensor-residence t)) region both 0)
+                                sizes strides both #t)))))
+; A flag, which may be #f.
+(define (%operand-given? operands i otherwise) (if (< i (length operands)) (list-ref operands i) otherwise))
+
+; The transpose of the region alone, of which the box is cut out; where it begins and ends along each axis.
+(define (%transpose-convolved operands region box)
+  (let* ((space (cddr (car region)))
+         (strides (%each-axis (%operand operands 2 1) space)) (padding (%each-axis (%operand operands 3 0) space))
+         (all (transpose-convolve (car operands) (cadr operands) strides 0 (%operand operands 4 1) (%operand operands 5 1)))
+         (first (map (lambda (from a s p) (- (+ from p) (* a s))) (cddr (car box)) space strides padding)))
+    (%cut-out all first (cddr (cdr box)))))
+(define (%cut-out t first count)
+  (let ((before (append '(0 0) (map - first))) (behind (append '(0 0) (map - (map + first count) (%space (size t))))))
+    (pad t before behind)))
+
+(define (%interpolated operator t region box from to)
+  (let* ((up (map (lambda (n m) (if (= 0 (remainder m n)) (quotient m n) 1)) (cddr from) (cddr to)))
+         (down (map (lambda (n m) (if (= 0 (remainder m n)) 1 (quotient n m))) (cddr from) (cddr to)))
+         (larger (if (= 1 (apply * up)) t (apply-operator operator (list t (map * (cddr (size t)) up)))))
+         (near (%decimated larger 2 down)))
+    (crop near
+          (append '(0 0) (map (lambda (from a f g) (if (= g 1) (- from (* a f)) 0)) (cddr (car box)) (cddr (car region)) up down))
+          (cdr box))))
+(define (%decimated t axis steps)
+  (cond ((null? steps) t)
+        ((= 1 (car steps)) (%decimated t (+ axis 1) (cdr steps)))
+        (else (%decimated (slice t axis 0 (list-ref (size t) axis) (car steps)) (+ axis 1) (cdr steps)))))
+
+; x less mean, over deviation, times scale, plus shift; mean and variance have their axes. The operator takes these two for constants. As the same
+; function of constants and of both, through scale and shift, it has their derivatives of every order: the factor is 1, the sum adds 0.
+(define (%normalized operands)
+  (let* ((scale (cadr operands)) (epsilon (list-ref operands 5))
+         (m (view (list-ref operands 3) (size scale))) (v (view (list-ref operands 4) (size scale)))
+         (m0 (stop-gradient m)) (v0 (stop-gradient v))
+         (deviation (sqrt (+ v epsilon))))
+    (batch-normalization-test (car operands) (* scale (/ (sqrt (+ v0 epsilon)) deviation)) (+ (caddr operands) (* (- m0 m) (/ scale deviation))) m0 v0 epsilon)))
