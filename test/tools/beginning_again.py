@@ -127,7 +127,7 @@ class BeginningAgain(ToolTest):
     def test_where_planning_ends_what_is_older_counts(self):
         self.write("a.scm", SEQUENCE)
         whole = self.vmrun("--checkpoint=tape", "a.scm").output
-        for memory in (9200, 9400, 9600, 9800):
+        for memory in (9100, 9200, 9300, 9400):
             output, gradients = self.gradients(f"{memory}KiB")
             self.assertEqual(output, whole)
             self.assertNotIn(AGAIN, gradients[0]["explanation"])
