@@ -288,7 +288,9 @@ TEST_CASE("what may be computed again one behind the other is bounded at every l
       std::vector<std::uint32_t> operands;
       for (int i = 0; i < 2 && node > 0; ++i) operands.push_back(node - 1 - random() % std::min<std::uint32_t>(node, 4));
       const auto level = static_cast<std::uint8_t>(random() % 20 == 0 ? 0 : 1 + random() % (1 + round % kLeanLevels));
-      const TensorRecord& made = tape.add_tensor(record_of(level, operands, 1 + node));
+      std::shared_ptr<TensorRecord> record = record_of(level, operands, 1 + node);
+      tape.place(*record);
+      const TensorRecord& made = tape.add_tensor(std::move(record));
       REQUIRE(made.node == node);
       CHECK((made.level == 0 || made.level >= level));
       changed += made.level != level ? 1 : 0;

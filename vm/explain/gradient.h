@@ -50,6 +50,20 @@ struct Holders {
   std::vector<Maker> makers; // of each device the largest
 };
 
+// Tensors that a tape keeps, made by one place in the program, for the reverse rule of one operator. What several keep counts for
+// the first of them.
+struct KeptBy {
+  std::string name, maker;
+  std::int64_t bytes = 0;
+  std::uint64_t tensors = 0;
+};
+
+// What the heaviest tape held when its sweep began: records and tables, and the tensors made in the run, each once.
+struct KeptOnTape {
+  std::int64_t bytes = 0, records = 0;
+  std::vector<KeptBy> parts; // the largest first
+};
+
 // What was foreseen of a gradient, and what came of it.
 struct Outcome {
   double replay = 0;                         // steps executed for each step of the run
@@ -89,6 +103,7 @@ struct Gradient {
   std::vector<cairn::schedule::KnownInterval> profile; // what was planned with; empty: nothing was
   Outcome measured;
   Holders held;
+  KeptOnTape kept;
   std::uint64_t time = 0;
   std::optional<std::uint64_t> first_run; // when it ended
   std::vector<Stretch> timeline;

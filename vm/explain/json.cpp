@@ -88,6 +88,22 @@ std::string holders(const Holders& h) {
       .end();
 }
 
+std::string kept_on_tape(const KeptOnTape& kept) {
+  return Members()
+      .number("bytes", kept.bytes)
+      .number("records", kept.records)
+      .raw("parts", list(kept.parts,
+                         [](const KeptBy& k) {
+                           return Members()
+                               .text("operator", k.name)
+                               .text("maker", k.maker)
+                               .number("bytes", k.bytes)
+                               .number("tensors", k.tensors)
+                               .end();
+                         }))
+      .end();
+}
+
 std::string stretch(const Stretch& s) {
   Members m;
   m.text("doing", name_of(s.doing));
@@ -166,6 +182,7 @@ std::string json(const Gradient& g) {
   out.raw("other_budgets", list(g.others, other_budget));
   out.raw("profile", list(g.profile, interval));
   out.raw("at_peak", g.held.level == 0 ? "null" : holders(g.held));
+  out.raw("kept", kept_on_tape(g.kept));
   out.number("time", g.time).raw("first_run", g.first_run ? fmt::format("{}", *g.first_run) : "null");
   out.raw("timeline", list(g.timeline, stretch)).raw("states", list(g.states, state));
   return out.number("states_left_out", g.states_left_out).end();

@@ -254,7 +254,7 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
   s.weighed.resize(r.size(2));
   for (runs::Weighed& elements : s.weighed) {
     elements.birth = r.count();
-    elements.until = r.count(tape::kLeanLevels);
+    elements.until = r.count(tape::kLeanLevels - 1);
   }
   if (!std::ranges::is_sorted(s.weighed, {}, &runs::Weighed::birth)) throw Malformed("elements out of order");
   CheckpointState::fields(ReadField{r}, s);

@@ -198,7 +198,7 @@ void ImageWriter::tensor_records(const Tape& t) {
     out.u64(r.attributes.key);
     out.varint(r.operands.size());
     for (std::uint32_t n : r.operands) out.varint(n == tape::kNone ? 0 : 1 + std::uint64_t{n});
-    for (const tape::KeptTensors* list : {&r.inputs, &r.outputs}) {
+    for (const tape::KeptTensors* list : r.kept()) {
       out.varint(list->size());
       for (const Tensor& kept : list->all()) tensor(kept);
     }
@@ -224,6 +224,24 @@ void ImageWriter::tensor_records(const Tape& t) {
 
 namespace {
 
+// What is kept in place of a tensor must be what would be made of such a tensor: kernels believe its shape.
+void check_smaller(Engine& engine, const TensorRecord& r, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  const Tensor smaller = r.smaller.all()[0];
+  const Tensor& of = ops::keeps_smaller_output(*r.op) ? outputs[0] : inputs[0];
+  ops::ResultTypes types;
+  bool fits = false;
+  try {
+    fits = r.op->smaller->fits({*r.op, inputs, r.attributes, nullptr}, of);
+    const ops::Operator& maker = ops::operator_of(r.op->smaller->made_by);
+    maker.infer({maker, {&of, 1}, r.attributes, &engine.tensors().cpu()}, types);
+  } catch (const ops::OperatorError&) {
+    fits = false;
+  }
+  if (!fits || !smaller.storage || smaller.weak || smaller.dtype != types[0].dtype || !(smaller.shape == types[0].shape) ||
+      smaller.device() != of.device() || !smaller.dense())
+    throw Malformed("something kept in place of a tensor that it cannot be made of");
+}
+
 // What the operator says of operands like these must be what stands in the record; what its reverse rule asks for is there, or
 // can be computed again from records before it, which are in `derived`.
 void check_record(Engine& engine, const Tape& tape, const TensorRecord& r, const tape::Derived& derived) {
@@ -232,6 +250,7 @@ void check_record(Engine& engine, const Tape& tape, const TensorRecord& r, const
     if (!holds) throw Malformed("a record of a tensor operation that cannot be");
   };
   want(r.results >= 1 && r.results <= ops::kMostResults);
+  want(r.smaller.size() == 0 || (r.kind == Kind::apply && r.smaller.size() == 1 && r.op != nullptr && r.op->smaller != nullptr));
   const std::vector<Tensor> inputs = r.inputs.all(), outputs = r.outputs.all();
   switch (r.kind) {
   case Kind::leaf:
@@ -292,8 +311,12 @@ void check_record(Engine& engine, const Tape& tape, const TensorRecord& r, const
       const Tensor made = maker.outputs.all()[r.operands[i] - maker.node];
       want(made.shape == inputs[i].shape && made.dtype == inputs[i].dtype && made.device() == inputs[i].device());
     } else {
-      want(!ops::keeps_input(*r.op, i));
+      want(!ops::keeps_input(*r.op, i) || r.smaller.size() != 0);
     }
+  }
+  if (r.smaller.size() != 0) {
+    check_smaller(engine, r, inputs, outputs);
+    return;
   }
   want((r.op->keep & ops::kKeepOutput) == 0 || outputs[0].storage || outputs[0].elements() == 0 || derived.has(r.node));
 }
@@ -337,7 +360,7 @@ void ImageReader::tensor_records(Tape& t) {
       std::uint64_t given = count(r->node);
       o = given == 0 ? tape::kNone : static_cast<std::uint32_t>(given - 1);
     }
-    for (tape::KeptTensors* list : {&r->inputs, &r->outputs}) {
+    for (tape::KeptTensors* list : {&r->inputs, &r->outputs, &r->smaller}) {
       std::vector<Tensor> kept(size(2));
       for (Tensor& t : kept) tensor(t);
       *list = tape::KeptTensors(kept);

@@ -34,12 +34,12 @@ bool may_walk_far(const CheckpointState& s) {
 std::int64_t signed_bytes(std::uint64_t bytes) { return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX)); }
 
 // Records are made anew, so what is idle of them is told again.
-void thin_aside(Engine& engine, CheckpointState& s, TapeAside& tape, std::size_t level) {
+void thin_aside(Engine& engine, CheckpointState& s, TapeAside& tape, std::size_t form) {
   const bool idle = tape.idle, spilled = tape.spilled;
   s.end_spill(tape);
   tape.spilled = spilled;
   try {
-    thin(engine, *tape.tape, level);
+    thin(engine, *tape.tape, tape::kNeverKept + form);
   } catch (...) {
     if (idle) s.spill(tape);
     throw;

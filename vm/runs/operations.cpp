@@ -177,7 +177,7 @@ std::vector<Together> Operations::follow(const Nodes& ends, schedule::Weights& w
   let_go.fill(cotangents.held());
   std::array<std::uint64_t, schedule::kTapeForms> if_parts = {};
   std::vector<Again> again;
-  for (std::size_t level = 1; level < forms; ++level) again.emplace_back(*this, static_cast<std::uint8_t>(level));
+  for (std::size_t form = 0; form < forms; ++form) again.emplace_back(*this, static_cast<std::uint8_t>(form + 1));
   Backwards<Beside> beside_of(beside_);
   Backwards<std::uint32_t> taken_by(taken_);
   Backwards<Wish> wanted_by(wanted_);
@@ -195,9 +195,8 @@ std::vector<Together> Operations::follow(const Nodes& ends, schedule::Weights& w
       for (Again& of_level : again) of_level.compute(wish, i);
     });
     const CotangentMemory::Most before = cotangents.now(), there = cotangents.sweep(o, operands(i));
-    note(0, there, beside);
-    for (std::size_t form = 1; form < forms; ++form) {
-      Again& of_level = again[form - 1];
+    for (std::size_t form = 0; form < forms; ++form) {
+      Again& of_level = again[form];
       note(form, before, beside + of_level.take_most());
       note(form, there, beside + of_level.bytes());
     }

@@ -76,7 +76,8 @@ constexpr std::uint64_t kOfOperation = 440, kOfMet = 256, kOfNode = 16;
 // keeps both operands of each of their products. Networks of products and elementwise operators were measured at 2.9 to 3.
 constexpr std::uint64_t kOfDual = 3;
 
-static_assert(schedule::kTapeForms == tape::kLeanLevels + 1);
+// In its first form a tape does without what no tape keeps, and is lean at one level more in each other.
+static_assert(schedule::kTapeForms == tape::kLeanLevels && tape::kNeverKept == 1);
 
 // Where a storage was met.
 enum : std::uint8_t {
@@ -98,7 +99,7 @@ public:
 private:
   std::uint8_t forms(std::uint32_t node) const {
     const std::uint8_t from = may_go_ ? derived_.level_of(node) : 0;
-    return from == 0 ? std::uint8_t{schedule::kTapeForms} : from;
+    return from == 0 ? std::uint8_t{schedule::kTapeForms} : static_cast<std::uint8_t>(from - 1);
   }
   const tape::TensorRecord& record_;
   const tape::Derived& derived_;
@@ -325,7 +326,8 @@ void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t i, co
   const std::uint8_t from = derived_.level_of(node);
   if (from == 0) return;
   if (again_from != 0) operations_.add_wanted_again(node, std::max(from, again_from));
-  if (stored && record.kind == tape::TensorRecord::Kind::apply) operations_.add_wanted(node, from);
+  const bool applied = record.kind == tape::TensorRecord::Kind::apply;
+  if (applied && (stored || (ops::keeps_input(*record.op, i) && record.smaller.size() == 0))) operations_.add_wanted(node, from);
 }
 
 void Weighing::add_record(const tape::TensorRecord& record) {
@@ -360,10 +362,12 @@ void Weighing::add_record(const tape::TensorRecord& record) {
     o.result_kept = true;
     meet(kept.storage, true, kept_in.output(i));
   }
+  record.smaller.each_storage([&](const ops::Storage& s) { meet(&s, true, schedule::kTapeForms); });
   if (o.view_of != tape::kNone && o.result_kept) operations_.use(o.view_of, true);
   weights_.largest = std::max(weights_.largest, elements);
   if (again_from == 0) return;
-  if ((record.op->keep & ops::kKeepOutput) != 0) operations_.add_wanted(record.node, again_from);
+  if ((record.op->keep & ops::kKeepOutput) != 0 && record.smaller.size() == 0)
+    operations_.add_wanted(record.node, again_from);
   if (!o.is_view) // a view has the elements of what it is of
     o.again_bytes = o.result_bytes + record.results * std::uint64_t{ops::kBesideElements};
 }
@@ -421,9 +425,15 @@ void Weighing::weigh_tape(bool rules_take) {
     operations_.add(tape_.size(), tape_.size());
     add_calls(operations_.size() - 1);
   }
-  for (std::size_t i = 0; operations_.again() && i < operations_.size(); ++i)
-    for (std::size_t f = operations_[i].again_from; f != 0 && f < schedule::kTapeForms; ++f)
-      weights_.forms[f].again = schedule::bounded(weights_.forms[f].again + operations_[i].cost);
+  // What is computed again in every form is a part of the sweep.
+  for (std::size_t i = 0; operations_.again() && i < operations_.size(); ++i) {
+    const std::uint8_t from = operations_[i].again_from;
+    if (from == tape::kNeverKept) weights_.swept_more = schedule::bounded(weights_.swept_more + operations_[i].cost);
+    for (std::size_t level = from; from > tape::kNeverKept && level <= tape::kLeanLevels; ++level) {
+      std::uint64_t& again = weights_.forms[level - 1].again;
+      again = schedule::bounded(again + operations_[i].cost);
+    }
+  }
   tell_joined(operations_.follow(ends_, weights_));
   const std::uint64_t remembered =
       (tape_.tensors().size() + calls_.all().size()) * kOfOperation + tape_.tensors().size() * kOfMet;

@@ -155,7 +155,17 @@ public:
     return lift_tensor_at({serial, 0});
   }
   std::uint32_t lift_tensor_at(Place place);
-  // Gives the record its nodes. Serials of results ascend from record to record.
+  // Of a record that is not on the tape yet, and has its operands, inputs and level: from which level on its results can be
+  // computed again. Where too much would be so one behind the other, its level rises.
+  void place(TensorRecord& record) const;
+  // Whether the tape does without that tensor, as the sweep can compute it again at little cost.
+  bool does_without(std::uint32_t node) const {
+    const TensorRecord* const maker = node == kNone ? nullptr : maker_of(node);
+    return maker != nullptr && maker->again == kNeverKept;
+  }
+  // Whether the tape keeps that tensor whole, as far as the next operations behind the one that made it tell.
+  bool keeps(std::uint32_t node) const;
+  // Gives the record, which was placed, its nodes. Serials of results ascend from record to record.
   const TensorRecord& add_tensor(std::shared_ptr<TensorRecord> record);
   // From a file: its nodes are there already. Ascending. False: more would be computed again one behind the other than may be.
   bool restore_tensor(std::shared_ptr<TensorRecord> record);
@@ -175,20 +185,23 @@ public:
   // Calls f(Storage&) for each tensor that a record keeps.
   template <class F> void each_storage(F&& f) const {
     for (const auto& record : tensors())
-      for (const KeptTensors* list : {&record->inputs, &record->outputs}) list->each_storage(f);
+      for (const KeptTensors* list : record->kept()) list->each_storage(f);
   }
   // The same, the last record first, while f says to go on. False: it did not.
   template <class F> bool each_storage_backwards(F&& f) const {
     bool on = true;
     for (std::size_t i = tensors().size(); on && i-- > 0;)
-      for (const KeptTensors* list : {&tensors()[i]->outputs, &tensors()[i]->inputs})
-        list->each_storage([&](ops::Storage& s) { on = on && f(s); });
+      for (const KeptTensors* list : tensors()[i]->kept()) list->each_storage([&](ops::Storage& s) { on = on && f(s); });
     return on;
   }
-  // The record in that place keeps these lists of its tensors instead: the same, some without their elements.
-  void keep_less(std::size_t at, std::span<const ops::Tensor> inputs, std::span<const ops::Tensor> outputs);
+  // The record in that place keeps these lists of its tensors instead: the same, some without their elements; and `smaller` if
+  // there is any.
+  void keep_less(std::size_t at, std::span<const ops::Tensor> inputs, std::span<const ops::Tensor> outputs,
+                 std::span<const ops::Tensor> smaller = {});
   // The record among whose results is that node, or null.
   const TensorRecord* maker_of(std::uint32_t node) const;
+  // Its place among them; their end if there is none.
+  std::span<const std::shared_ptr<const TensorRecord>>::iterator place_of(std::uint32_t node) const;
   // While nobody records on it, its last chunk need not be longer than it is. Where there is no memory for a shorter one, or it
   // would hardly be shorter, nothing happens.
   void shorten() noexcept;

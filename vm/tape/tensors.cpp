@@ -44,16 +44,56 @@ void Tape::note_first_read(std::uint64_t serial, std::uint64_t steps) {
   first_reads.push_back({count_, serial, steps});
 }
 
-// Of the operations that may be computed again at a level, those in front of each other, kept or not.
+// Of the operations that may be computed again at a level, those in front of each other, kept or not; but an operand that the
+// record itself keeps ends the chain at the levels at which it stays.
 void Tape::link(TensorRecord& record) const {
   record.links = {};
+  record.again = 0;
   if (record.level == 0) return;
+  std::uint8_t again = record.level;
+  std::uint32_t at = 0;
+  bool at_first = true;
   for (const std::uint32_t operand : record.operands) {
+    KeptTensors::Kept kept;
+    record.inputs.next(at, kept);
+    if (at_first && record.op != nullptr && ops::keeps_smaller_input(*record.op)) kept.storage = nullptr; // which may go
+    at_first = false;
     const TensorRecord* const maker = operand == kNone ? nullptr : maker_of(operand);
-    for (std::size_t i = record.level - 1U; maker != nullptr && i < kLeanLevels; ++i)
-      record.links[i] = std::max(record.links[i], maker->links[i]);
+    const std::uint8_t of_operand = maker != nullptr ? maker->again : 0;
+    if (kept.storage == nullptr && !kept.weak && kept.bytes != 0) {
+      if (of_operand == 0) {
+        record.links = {};
+        return;
+      }
+      again = std::max(again, of_operand);
+    }
+    for (std::size_t level = record.level - 1U; maker != nullptr && level < kLeanLevels; ++level)
+      if (kept.storage == nullptr || (of_operand != 0 && of_operand <= level + 1))
+        record.links[level] = std::max(record.links[level], maker->links[level]);
   }
+  record.again = again;
   for (std::size_t i = record.level - 1U; i < kLeanLevels; ++i) ++record.links[i];
+}
+
+void Tape::place(TensorRecord& record) const {
+  for (link(record); !are_short(record); link(record)) record.level = record.level == kLeanLevels ? 0 : record.level + 1;
+}
+
+bool keeps_whole(const TensorRecord& record, std::uint32_t node) {
+  KeptTensors::Kept kept;
+  for (std::uint32_t i = 0, at = 0; record.inputs.next(at, kept); ++i)
+    if (kept.storage != nullptr && i < record.operands.size() && record.operands[i] == node) return true;
+  for (std::uint32_t made = record.node, at = 0; record.outputs.next(at, kept); ++made)
+    if (kept.storage != nullptr && made == node) return true;
+  return false;
+}
+
+bool Tape::keeps(std::uint32_t node) const {
+  const auto records = tensors();
+  auto record = node == kNone ? records.end() : place_of(node);
+  for (std::ptrdiff_t looked = 0; record != records.end() && looked < kLooksAhead; ++record, ++looked)
+    if (!may_keep_smaller(**record) && keeps_whole(**record, node)) return true;
+  return false;
 }
 
 // At every level: what costs little stands in the same chains as what costs more.
@@ -79,7 +119,8 @@ bool Tape::restore_tensor(std::shared_ptr<TensorRecord> record) {
   return true;
 }
 
-void Tape::keep_less(std::size_t at, std::span<const ops::Tensor> inputs, std::span<const ops::Tensor> outputs) {
+void Tape::keep_less(std::size_t at, std::span<const ops::Tensor> inputs, std::span<const ops::Tensor> outputs,
+                     std::span<const ops::Tensor> smaller) {
   const TensorRecord& from = *tensors_[at];
   auto record = std::make_shared<TensorRecord>(heap_);
   record->kind = from.kind;
@@ -88,29 +129,37 @@ void Tape::keep_less(std::size_t at, std::span<const ops::Tensor> inputs, std::s
   record->serial = from.serial;
   record->count = from.count;
   record->level = from.level;
+  record->again = from.again;
   record->links = from.links;
   record->op = from.op;
   record->attributes = from.attributes;
   record->operands = from.operands;
   record->inputs = KeptTensors(inputs);
   record->outputs = KeptTensors(outputs);
+  if (!smaller.empty()) record->smaller = KeptTensors(smaller);
   record->account();
+  tensor_bytes_ += record->weight() - from.weight();
+  kept_bytes_ += record->kept_weight(start()) - from.kept_weight(start());
   tensors_[at] = std::move(record);
 }
 
-const TensorRecord* Tape::maker_of(std::uint32_t node) const {
+std::span<const std::shared_ptr<const TensorRecord>>::iterator Tape::place_of(std::uint32_t node) const {
   const auto records = tensors();
   const auto behind =
       std::upper_bound(records.begin(), records.end(), node, [](std::uint32_t n, const auto& r) { return n < r->node; });
-  if (behind == records.begin() || node >= (*(behind - 1))->end()) return nullptr;
-  return (behind - 1)->get();
+  return behind == records.begin() || node >= (*(behind - 1))->end() ? records.end() : behind - 1;
+}
+
+const TensorRecord* Tape::maker_of(std::uint32_t node) const {
+  const auto at = place_of(node);
+  return at == tensors().end() ? nullptr : at->get();
 }
 
 void Tape::cut_tensors(std::size_t to) {
   for (; tensors_.size() > to; tensors_.pop_back())
     if (tensors_.back() != nullptr) {
       tensor_bytes_ -= tensors_.back()->weight();
-      kept_bytes_ -= std::min(kept_bytes_, tensors_.back()->kept_weight(start())); // it may have become lean
+      kept_bytes_ -= tensors_.back()->kept_weight(start());
     }
   unswept_tensors_ = tensors_.size();
   leaf_tensors_ = std::min(leaf_tensors_, unswept_tensors_);
@@ -119,7 +168,6 @@ void Tape::cut_tensors(std::size_t to) {
 const TensorRecord& Tape::add_tensor(std::shared_ptr<TensorRecord> record) {
   record->node = size();
   for (std::uint32_t i = 0; i < record->results; ++i) leaf(0);
-  for (link(*record); !are_short(*record); link(*record)) record->level = record->level == kLeanLevels ? 0 : record->level + 1;
   made_much = made_much || (most_weight != UINT64_MAX && record->weight() >= kLeastAgain);
   append_tensor(std::move(record));
   return *tensors_.back();
