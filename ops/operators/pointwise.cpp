@@ -250,7 +250,7 @@ constexpr Definition pointwise_definition(Infer infer, Kernel kernel, CostOf cos
   return d;
 }
 
-constexpr SmallerForm kPositiveBits = {OperatorId::positive_bits, rules::has_positive_bits};
+constexpr SmallerForm kPositiveBits = {"a bit an element", OperatorId::positive_bits, rules::has_positive_bits};
 template <class F> constexpr Definition with_smaller_form(Definition d) {
   if (kHasTwoSlopes<F>) d.smaller = &kPositiveBits;
   return d;

@@ -111,7 +111,7 @@ bool has_places(const Call& call, const Tensor& x) {
     if (__builtin_mul_overflow(places, size, &places)) return false;
   return places <= 256;
 }
-constexpr SmallerForm kPlaces = {OperatorId::max_pool_places, has_places};
+constexpr SmallerForm kPlaces = {"a byte a window", OperatorId::max_pool_places, has_places};
 
 // Of max-pool, whose only operand is x, and of pick-max, where x is the second.
 template <unsigned x, OperatorId reverse> void max_vjp(const VjpCall& call) {

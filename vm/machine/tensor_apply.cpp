@@ -51,10 +51,12 @@ Results applied(Engine& engine, const ops::Operator& op, const Operands& operand
 
 constexpr std::int64_t kSmallOperand = 8; // of a result: an operand that takes so small a part of its bytes
 
-// To compute a byte again may be worth so much work, flops and bytes, at each level: a reduction and some passes over a tensor, or
-// a product over some tens of elements, as that of attention's queries and keys, which takes no longer than these passes; a product
-// over some hundreds, as in small layers, over a thousand, and over some thousands.
-constexpr std::array<std::uint64_t, tape::kLeanLevels> kWorkOfByte = {40, 128, 512, 2048};
+// To compute a byte again may be worth so much work, flops and bytes, at each level: a reduction and some passes over a tensor; a
+// product over some hundreds of elements, as in small layers, over a thousand, and over some thousands.
+constexpr std::array<std::uint64_t, tape::kLeanLevels> kWorkOfByte = {24, 128, 512, 2048};
+// The first level has products over some tens of elements, too, where the result is so many times as large as the operands: that of
+// attention's queries and keys, which is most of what such a network would keep.
+constexpr std::uint64_t kWorkOfByteOfLarge = 40, kLargeOfOperands = 4;
 
 std::uint8_t lean_level(const ops::Operator& op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                         const ops::Attributes& attributes) {
@@ -62,6 +64,9 @@ std::uint8_t lean_level(const ops::Operator& op, std::span<const Tensor> inputs,
   for (const Tensor& t : outputs) bytes += static_cast<std::uint64_t>(t.bytes());
   if (bytes < tape::kLeastAgain || (op.kernel == nullptr && op.view == nullptr)) return 0; // copies to devices are made once
   const std::uint64_t work = ops::Runtime::modelled_work({op, inputs, attributes, nullptr}, outputs);
+  std::uint64_t of_operands = 0;
+  for (const Tensor& t : inputs) of_operands += t.weak ? 0 : static_cast<std::uint64_t>(t.bytes());
+  if (work <= kWorkOfByteOfLarge * bytes && bytes >= kLargeOfOperands * of_operands) return tape::kNeverKept;
   for (std::uint8_t level = 1; level <= tape::kLeanLevels; ++level)
     if (work <= kWorkOfByte[level - 1U] * bytes) return level;
   return 0;
