@@ -123,8 +123,8 @@ struct VjpCall {
   std::span<Tensor> given = {}; // the cotangents once more, where the rule may take their memory; or empty
   // Not null: this is there in place of the tensor that the rule asked to keep, which has its description only (SmallerForm).
   const Tensor* smaller = nullptr;
-  AddedOnto* onto = nullptr;    // if not null, the first operand's cotangent has a sum, and rules of VjpMemory::onto write here
-                                // instead of making a part
+  AddedOnto* onto = nullptr; // if not null, the first operand's cotangent has a sum, and rules of VjpMemory::onto write here
+                             // instead of making a part
 };
 
 // What a forward rule computes with: a term is a tensor or number that may itself be differentiated, so rules are compositions of
@@ -209,8 +209,8 @@ enum class VjpMemory : std::uint8_t {
 
 // What the reverse rule can do with in place of the only tensor that it asks to keep: the result of another operator on that.
 struct SmallerForm {
-  std::string_view text; // its size, as the page of operators shows it
-  OperatorId made_by{}; // called with the attributes of the operator itself
+  std::string_view text;                                        // its size, as the page of operators shows it
+  OperatorId made_by{};                                         // called with the attributes of the operator itself
   bool (*fits)(const Call& call, const Tensor& kept) = nullptr; // whether it can be made of such a tensor
 };
 
@@ -224,9 +224,9 @@ struct Definition {
   const RegionRule* regions = nullptr; // null: not known
   Kernel kernel = nullptr;             // null: a view that never copies, or one the runtime performs itself (to_device)
   ViewOf view = nullptr;
-  Vjp vjp = nullptr;               // null: no derivative passes through
-  Jvp jvp = nullptr;               // null, where vjp is not: linear in each of its operands
-  std::uint32_t keep = 0;          // what the reverse rule needs
+  Vjp vjp = nullptr;                    // null: no derivative passes through
+  Jvp jvp = nullptr;                    // null, where vjp is not: linear in each of its operands
+  std::uint32_t keep = 0;               // what the reverse rule needs
   const SmallerForm* smaller = nullptr; // null: there is none
   std::uint32_t may_overwrite = 0; // the inputs, as in `keep`, whose memory may become that of the first result: if nobody else
                                    // has it, and type and layout are the result's

@@ -43,6 +43,7 @@ Tensor in_order_of(Runtime& runtime, Tensor t, const Tensor& like) {
   }
   t.shape = Shape{};
   t.shape.push_back(like.elements());
+  t.strides = {};
   set_contiguous(t);
   return t;
 }

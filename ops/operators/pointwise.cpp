@@ -101,8 +101,7 @@ template <class F, OperatorId kernel> void unary_vjp(const VjpCall& call) {
       const Tensor& like = F::needs == kValue ? call.outputs[0] : call.inputs[0];
       double otherwise = 0;
       if constexpr (std::is_same_v<F, LeakyRelu>) otherwise = rules::number_or(call.attributes, 0, F::kParameter);
-      call.results[0] =
-          rules::fit(call.runtime, rules::over_cotangent_by_bits(call, like, otherwise), call.inputs[0]);
+      call.results[0] = rules::fit(call.runtime, rules::over_cotangent_by_bits(call, like, otherwise), call.inputs[0]);
       return;
     }
   call.results[0] = rules::fit(

@@ -200,7 +200,7 @@ TEST_CASE("what the state at the end has is no scratch, a view has no bytes, and
 namespace {
 
 // A chain of operations on 100 bytes each, whose reverse rules want their operands, of which all but the first are computed again
-// by tapes lean at the second level and at the last one.
+// by tapes in the third form and in the last one.
 schedule::Weights lean_chain(std::uint32_t length, bool views) {
   value::Heap heap;
   Operations operations(heap, length + 1, length);
@@ -214,8 +214,8 @@ schedule::Weights lean_chain(std::uint32_t length, bool views) {
     for (std::size_t form = 0; form < schedule::kTapeForms; ++form)
       if (node > 1 && (form < 2 || node == 2)) o.kept_new[form] = 100; // its operand
     if (node < 3) continue;
-    operations.add_wanted_again(node - 1, 2);
-    operations.add_wanted(node - 1, 2);
+    operations.add_wanted_again(node - 1, 3);
+    operations.add_wanted(node - 1, 3);
   }
   Nodes ends{value::ChargedAllocator<Node>(heap)};
   ends.push_back({length, 100});

@@ -119,7 +119,8 @@ std::string page() {
       "is what\n"
       "reverse mode holds until its sweep, unless it can compute that again at little cost; what stands behind *or* takes its "
       "place where no other\n"
-      "operation wants the tensor. Where it says nothing, an operation costs the tape no element. *CUDA* tells what a GPU can do: "
+      "operation wants the tensor. Where it says nothing, an operation costs the tape no element. *CUDA* tells what a GPU can "
+      "do: "
       "`yes`, there\n"
       "is a kernel; `view`, none is needed; the others are refused there, and so is a derivative whose rule needs one of them. ";
   int all = 0, there = 0;

@@ -1,6 +1,6 @@
-// Smaller forms of what a tape keeps (ops::SmallerForm): bits that say where a rectified tensor is positive, places of the largest in
-// windows. They save something only where nobody keeps the tensor itself, so it is decided behind a few more operations, by what
-// these keep. What is recorded later and wants the tensor keeps it as well.
+// Smaller forms of what a tape keeps (ops::SmallerForm): bits that say where a rectified tensor is positive, places of the
+// largest in windows. They save something only where nobody keeps the tensor itself, so it is decided behind a few more
+// operations, by what these keep. What is recorded later and wants the tensor keeps it as well.
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
 #include "vm/machine/tensor_operands.h"
@@ -14,8 +14,8 @@ using tape::TensorRecord;
 
 namespace {
 
-constexpr std::size_t kDecidedBehind = 2; // operations
-constexpr std::uint64_t kOfWhole = 2;     // what is kept instead takes at most one of so many parts
+constexpr std::size_t kDecidedBehind = 2;      // operations
+constexpr std::uint64_t kOfWhole = 2;          // what is kept instead takes at most one of so many parts
 constexpr std::uint64_t kLeastReplaced = 4096; // bytes
 
 // The node that a record keeps where something smaller might be kept; kNone: it keeps nothing.

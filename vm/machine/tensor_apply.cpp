@@ -54,8 +54,8 @@ constexpr std::int64_t kSmallOperand = 8; // of a result: an operand that takes 
 // To compute a byte again may be worth so much work, flops and bytes, at each level: a reduction and some passes over a tensor; a
 // product over some hundreds of elements, as in small layers, over a thousand, and over some thousands.
 constexpr std::array<std::uint64_t, tape::kLeanLevels> kWorkOfByte = {24, 128, 512, 2048};
-// The first level has products over some tens of elements, too, where the result is so many times as large as the operands: that of
-// attention's queries and keys, which is most of what such a network would keep.
+// Of products, which are most of what a network computes, the first level has those over some tens of elements whose result is so
+// many times as large as the operands: that of attention's queries and keys, which is most of what such a network would keep.
 constexpr std::uint64_t kWorkOfByteOfLarge = 40, kLargeOfOperands = 4;
 
 std::uint8_t lean_level(const ops::Operator& op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
@@ -63,11 +63,16 @@ std::uint8_t lean_level(const ops::Operator& op, std::span<const Tensor> inputs,
   std::uint64_t bytes = 0;
   for (const Tensor& t : outputs) bytes += static_cast<std::uint64_t>(t.bytes());
   if (bytes < tape::kLeastAgain || (op.kernel == nullptr && op.view == nullptr)) return 0; // copies to devices are made once
-  const std::uint64_t work = ops::Runtime::modelled_work({op, inputs, attributes, nullptr}, outputs);
-  std::uint64_t of_operands = 0;
-  for (const Tensor& t : inputs) of_operands += t.weak ? 0 : static_cast<std::uint64_t>(t.bytes());
-  if (work <= kWorkOfByteOfLarge * bytes && bytes >= kLargeOfOperands * of_operands) return tape::kNeverKept;
-  for (std::uint8_t level = 1; level <= tape::kLeanLevels; ++level)
+  const ops::Call call{op, inputs, attributes, nullptr};
+  const std::uint64_t work = ops::Runtime::modelled_work(call, outputs);
+  std::uint8_t first = tape::kNeverKept;
+  if (ops::Runtime::modelled_cost(call, outputs).products > 0) {
+    std::uint64_t of_operands = 0;
+    for (const Tensor& t : inputs) of_operands += t.weak ? 0 : static_cast<std::uint64_t>(t.bytes());
+    if (work <= kWorkOfByteOfLarge * bytes && bytes >= kLargeOfOperands * of_operands) return tape::kNeverKept;
+    ++first;
+  }
+  for (std::uint8_t level = first; level <= tape::kLeanLevels; ++level)
     if (work <= kWorkOfByte[level - 1U] * bytes) return level;
   return 0;
 }
@@ -145,8 +150,8 @@ Results plain(Engine& engine, const ops::Operator& op, const Operands& operands)
     record->results = results;
     record->serial = value::object_of(out[0])->serial;
     record->level = lean_level(op, inputs, {outputs.data(), results}, record->attributes);
-    // Small operands stay, with them the result can be computed again: where something else is kept, and where the result is worth
-    // it, as that of adding a bias is. So does what costs nothing, since the record that made it keeps it.
+    // Small operands stay, with them the result can be computed again: where something else is kept, and where the result is
+    // worth it, as that of adding a bias is. So does what costs nothing, since the record that made it keeps it.
     const bool worth = results != 0 && (op.keep != 0 || outputs[0].bytes() >= static_cast<std::int64_t>(tape::kLeastAgain));
     const std::int64_t small = worth ? outputs[0].bytes() / kSmallOperand : -1;
     for (std::size_t i = 0; i < n; ++i) {

@@ -366,8 +366,7 @@ void Weighing::add_record(const tape::TensorRecord& record) {
   if (o.view_of != tape::kNone && o.result_kept) operations_.use(o.view_of, true);
   weights_.largest = std::max(weights_.largest, elements);
   if (again_from == 0) return;
-  if ((record.op->keep & ops::kKeepOutput) != 0 && record.smaller.size() == 0)
-    operations_.add_wanted(record.node, again_from);
+  if ((record.op->keep & ops::kKeepOutput) != 0 && record.smaller.size() == 0) operations_.add_wanted(record.node, again_from);
   if (!o.is_view) // a view has the elements of what it is of
     o.again_bytes = o.result_bytes + record.results * std::uint64_t{ops::kBesideElements};
 }

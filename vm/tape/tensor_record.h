@@ -14,8 +14,8 @@
 
 namespace cairn::tape {
 
-// What may be computed again at level 1 costs little, and no tape ever keeps it; at each next one it costs more, and tapes are made
-// lean level by level.
+// What may be computed again at level 1 costs little, and no tape ever keeps it; at each next one it costs more, and tapes are
+// made lean level by level.
 inline constexpr std::uint8_t kLeanLevels = 4;
 inline constexpr std::uint8_t kNeverKept = 1;
 // So many operations one behind the other at most are computed again at each level, since the sweep calls itself for each.
@@ -49,7 +49,7 @@ struct TensorRecord {
   ops::Attributes attributes;
   std::vector<std::uint32_t> operands; // nodes by input; kNone: a constant
   KeptTensors inputs, outputs;         // with storage where they are kept, else descriptions
-  KeptTensors smaller;                 // what is kept in place of the only tensor that the rule asks for (ops::SmallerForm), or none
+  KeptTensors smaller; // what is kept in place of the only tensor that the rule asks for (ops::SmallerForm), or none
 
   explicit TensorRecord(value::Heap& heap) : heap_(&heap) {}
   ~TensorRecord() { heap_->charge(heap_->tape, -charged_); }
@@ -66,7 +66,8 @@ struct TensorRecord {
   }
   // With the elements that it keeps of what was made from that serial on.
   std::uint64_t kept_weight(std::uint64_t since) const {
-    return kind == Kind::leaf ? 0 : own_bytes() + inputs.kept_bytes(since) + outputs.kept_bytes(since) + smaller.kept_bytes(since);
+    return kind == Kind::leaf ? 0
+                              : own_bytes() + inputs.kept_bytes(since) + outputs.kept_bytes(since) + smaller.kept_bytes(since);
   }
   // The lists of what is kept.
   std::array<const KeptTensors*, 3> kept() const { return {&inputs, &outputs, &smaller}; }
