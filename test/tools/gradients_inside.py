@@ -60,7 +60,7 @@ class GradientsInside(ToolTest):
         whole = self.vmrun("--checkpoint=tape", "a.scm").output
         os.mkdir(self.path("spill"))
         self.write("slow.costs", "product .5\n") # then a file is faster
-        output, (gradient,), _ = self.gradients("--memory=6MiB", "--costs=slow.costs", "--spill=" + self.path("spill"))
+        output, (gradient,), _ = self.gradients("--memory=8MiB", "--costs=slow.costs", "--spill=" + self.path("spill"))
         self.assertEqual(output, whole)
         self.assertGreater(gradient["in_file"]["predicted"], 0)
 

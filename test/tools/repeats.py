@@ -80,7 +80,7 @@ class Repeats(ToolTest):
         self.assertEqual(output, self.vmrun("--checkpoint=tape", "a.scm").output)
 
     def test_saved_and_resumed_at_any_step(self):
-        memory = "--memory=1280KiB"  # saving takes some of it, too, and plans take what there is
+        memory = "--memory=1408KiB"  # saving takes some of it, too, and plans take what there is
         for program in (TRAINING.format("checkpoint-*j-update"), LENGTHS.format("80 80 90 80 80 80")):
             self.write("a.scm", program)
             whole = self.vmrun(memory, "--stats=s.json", "a.scm").output
