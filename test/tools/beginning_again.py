@@ -122,12 +122,12 @@ class BeginningAgain(ToolTest):
             self.assertNotIn("began again", gradient["explanation"], memory)
             self.assertIn(ON, gradient["explanation"], memory)
             self.assertLessEqual(gradient["peak"]["measured"], memory << 10)
-            self.assertLess(gradient["executed"], 2 * steps)  # beginning again takes more than three times as many
+            self.assertLess(gradient["executed"], 2.5 * steps)  # beginning again takes more than three times as many
 
     def test_where_planning_ends_what_is_older_counts(self):
         self.write("a.scm", SEQUENCE)
         whole = self.vmrun("--checkpoint=tape", "a.scm").output
-        for memory in (9200, 9400, 9600, 9800):
+        for memory in (9100, 9150, 9200, 9300):
             output, gradients = self.gradients(f"{memory}KiB")
             self.assertEqual(output, whole)
             self.assertNotIn(AGAIN, gradients[0]["explanation"])
