@@ -73,10 +73,7 @@ void stack_vjp(const VjpCall& call) {
 void stack_jvp(const JvpCall& call) {
   std::vector<Term> parts;
   std::vector<std::uint64_t> handles;
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    const Term& x = call.inputs[i];
-    parts.push_back(call.tangents[i] != nullptr ? *call.tangents[i] : where(less(x, x), x, 0.0)); // zeros of its shape and type
-  }
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) parts.push_back(rules::tangent_or_zeros(call, i));
   for (const Term& part : parts) handles.push_back(part.handle());
   call.results[0] = Term(call.algebra, call.algebra.apply(OperatorId::stack, handles, call.attributes));
 }

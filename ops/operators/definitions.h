@@ -51,6 +51,8 @@ bool added_within(const VjpCall& call, const Shape& starts, const Shape& steps);
 // Puts the cotangent of the first output, which was taken out of `given`, back there because work was stopped: the sweep will
 // begin this record again with it.
 void give_back(const VjpCall& call, Tensor& cotangent);
+// The tangent of an operand, or zeros of its shape and type.
+Term tangent_or_zeros(const JvpCall& call, std::size_t input);
 // A cotangent as computed in the shape and type of the result, brought to those of an input: summed where that was stretched.
 Tensor fit(Runtime& runtime, Tensor cotangent, const Tensor& input);
 

@@ -119,11 +119,8 @@ void scatter_add_vjp(const VjpCall& call) {
 }
 
 void scatter_add_jvp(const JvpCall& call) {
-  auto tangent = [&](std::size_t i) { // or zeros of its shape and type
-    const Term& x = call.inputs[i];
-    return call.tangents[i] != nullptr ? *call.tangents[i] : where(less(x, x), x, 0.0);
-  };
-  call.results[0] = apply(OperatorId::scatter_add, {tangent(0), call.inputs[1], tangent(2)}, call.attributes);
+  call.results[0] = apply(OperatorId::scatter_add,
+                          {rules::tangent_or_zeros(call, 0), call.inputs[1], rules::tangent_or_zeros(call, 2)}, call.attributes);
 }
 
 // --- one-hot

@@ -91,8 +91,7 @@ void concat_jvp(const JvpCall& call) {
   std::vector<std::uint64_t> handles;
   parts.reserve(call.inputs.size());
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    const Term& x = call.inputs[i];
-    parts.push_back(call.tangents[i] != nullptr ? *call.tangents[i] : where(less(x, x), x, 0.0)); // zeros of its shape and type
+    parts.push_back(rules::tangent_or_zeros(call, i));
     handles.push_back(parts.back().handle());
   }
   call.results[0] = Term(call.algebra, call.algebra.apply(OperatorId::concat, handles, call.attributes));

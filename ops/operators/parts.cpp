@@ -98,14 +98,8 @@ void add_part_vjp(const VjpCall& call) {
   if (rules::wanted(call, 1)) call.results[1] = cut(call);
 }
 
-// The tangent, or zeros of its shape and type.
-Term tangent_of(const JvpCall& call, std::size_t i) {
-  const Term& x = call.inputs[i];
-  return call.tangents[i] != nullptr ? *call.tangents[i] : where(less(x, x), x, 0.0);
-}
-
 void part_jvp(const JvpCall& call) {
-  call.results[0] = apply(call.op.id, {tangent_of(call, 0), tangent_of(call, 1)}, call.attributes);
+  call.results[0] = apply(call.op.id, {rules::tangent_or_zeros(call, 0), rules::tangent_or_zeros(call, 1)}, call.attributes);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "ops/operators/definitions.h"
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
+#include "ops/pointwise.h"
 
 #include <algorithm>
 #include <array>
@@ -69,6 +70,11 @@ Tensor over_cotangent(const VjpCall& call, OperatorId op, std::initializer_list<
     throw;
   }
   return out;
+}
+
+Term tangent_or_zeros(const JvpCall& call, std::size_t input) {
+  const Term& x = call.inputs[input];
+  return call.tangents[input] != nullptr ? *call.tangents[input] : where(less(x, x), x, 0.0);
 }
 
 Tensor fit(Runtime& runtime, Tensor cotangent, const Tensor& input) {
