@@ -547,7 +547,7 @@ TEST_CASE("what only the last steps of a run read has room while everything befo
 
 TEST_CASE("with any budget a planned run is reversed, the same way each time") {
   Random random(6);
-  for (int round = 0; round < cairn::test::rounds(60); ++round) {
+  for (int round = 0; round < cairn::test::rounds(24); ++round) {
     const Layers layers = random_layers(random, 1 + random.below(120));
     const std::uint64_t memory = 1 + random.below(std::uint64_t{1} << (1 + random.below(23)));
     CAPTURE(memory);

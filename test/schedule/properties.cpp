@@ -71,7 +71,7 @@ std::vector<std::uint64_t> saved(const Schedule& schedule) {
 
 TEST_CASE("every schedule reverses runs of every length within its limits") {
   Random random(1);
-  for (int round = 0; round < cairn::test::rounds(60); ++round)
+  for (int round = 0; round < cairn::test::rounds(20); ++round)
     for (const Spec& spec : specs(random)) {
       const Program program{length(random, spec.base), random.below(2048), random.below(4096)};
       run(spec, program, limits_of(spec));
@@ -90,7 +90,7 @@ TEST_CASE("lengths around nothing and one base case") {
 
 TEST_CASE("a schedule continues equally from its saved state, and its clone goes its own way") {
   Random random(3);
-  for (int round = 0; round < cairn::test::rounds(6); ++round)
+  for (int round = 0; round < cairn::test::rounds(2); ++round)
     for (const Spec& spec : specs(random)) {
       const Program program{length(random, spec.base), 700, 300};
       auto schedule = make(spec, tight(spec));

@@ -237,8 +237,18 @@ private:
   std::uint64_t length() const { return positions_.back() + steps_; } // of a run that has ended
   Budgeted as_known(std::uint64_t budget, bool made) const;
   void plan_known(std::uint64_t older);
-  Budgeted planned_known(std::uint64_t older, std::uint64_t spare) const;
-  std::optional<Budgeted> planned_whole() const;
+  // A run that is known, and what plans it in any room.
+  struct Whole {
+    Profile run;
+    Interval last;
+    std::vector<Profile> forms; // with lean tapes
+    std::uint64_t most;         // room that the planner knows
+    std::unique_ptr<Planner> planner;
+    std::optional<Plan> plan(std::uint64_t room);
+  };
+  Whole whole() const;
+  Budgeted planned_known(std::uint64_t older, std::uint64_t spare, Whole& of_whole) const;
+  std::optional<Budgeted> planned_whole(Whole& whole) const;
   void run_there();
   std::uint32_t tapes_aside() const;
   bool is_joined(std::size_t interval) const { return interval < joined_.size() && joined_[interval]; }

@@ -94,13 +94,12 @@ std::vector<Keeping::Tight> Keeping::tight() const {
   if (places.size() > kMostTight) places.resize(kMostTight);
   std::vector<Tight> tight;
   for (const TooMuch& place : places) {
-    Tight& t = tight.emplace_back(place, profile_);
-    t.states = states_;
-    t.tapes = tapes_here();
-    for (std::size_t i = 0; (t.at < n || ended_) && i <= n; ++i) {
-      if (i > t.at || i == n || tapes_[i]) t.states[i] = false;
-      if (i >= t.at && i < n) t.tapes[i] = false;
+    std::vector<bool> states = states_, tapes = tapes_here();
+    for (std::size_t i = 0; (place.at < n || ended_) && i <= n; ++i) {
+      if (i > place.at || i == n || tapes_[i]) states[i] = false;
+      if (i >= place.at && i < n) tapes[i] = false;
     }
+    tight.emplace_back(place, profile_, std::move(states), std::move(tapes));
   }
   return tight;
 }
@@ -156,14 +155,30 @@ double Keeping::cost() const {
   return cost;
 }
 
+Keeping::Tight::Tight(const TooMuch& place, const Profile& profile, std::vector<bool> states_then, std::vector<bool> tapes_then)
+    : TooMuch(place), states(std::move(states_then)), tapes(std::move(tapes_then)), nothing(profile), before(nothing),
+      now(nothing) {
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (states[i]) now.add_state(i);
+    from_state.push_back(now.bytes());
+    if (i < tapes.size() && tapes[i]) now.add_tape(i);
+  }
+  for (std::uint64_t& bytes : from_state) bytes = now.bytes() - bytes;
+}
+
 // Of what it holds now. What comes before the first flag that differs from candidate to candidate is added up once for all that
-// begin there or later.
-std::uint64_t Keeping::Tight::bytes_from(std::size_t first) {
+// begin there or later. What comes behind the first state after the last one that differs is what it was: that state has all that
+// was alive there, so what is held behind it does not depend on what is held in front of it.
+std::uint64_t Keeping::Tight::bytes_of_changed(std::size_t first, std::size_t last) {
   if (first < noted) before = nothing, noted = 0;
   before.add(states, tapes, noted, first);
   noted = first;
   now = before;
-  now.add(states, tapes, first, states.size());
+  for (std::size_t i = first; i < states.size(); ++i) {
+    if (states[i]) now.add_state(i);
+    if (states[i] && i > last) return now.bytes() + from_state[i];
+    if (i < tapes.size() && tapes[i]) now.add_tape(i);
+  }
   return now.bytes();
 }
 
@@ -178,9 +193,10 @@ double Keeping::freed(const std::vector<Drop>& candidate, std::vector<Tight>& ti
   changes.reserve(2 * candidate.size());
   double freed = 0;
   for (Tight& t : tight) {
-    std::size_t first = states_.size();
+    std::size_t first = states_.size(), last = 0;
     const auto set = [&](std::vector<bool>& flags, std::size_t at, bool value) {
       first = std::min(first, at);
+      last = std::max(last, at);
       if (flags[at] == value) return;
       flags[at] = value;
       changes.push_back({flags, at});
@@ -195,7 +211,7 @@ double Keeping::freed(const std::vector<Drop>& candidate, std::vector<Tight>& ti
     }
     for (const Drop& drop : candidate)
       if (drop.what == What::state && drop.at <= t.at) set(t.states, drop.at, false);
-    now += t.bytes_from(first);
+    now += t.bytes_of_changed(first, last);
     if (now < t.held) freed += static_cast<double>(std::min(t.held - now, t.over));
     for (const Change& change : changes) change.flags[change.at].flip();
     changes.clear();

@@ -61,10 +61,11 @@ private:
     std::uint64_t over = 0, held = 0; // bytes that are too many, and that are held
   };
   struct Tight : TooMuch {
-    Tight(const TooMuch& place, const Profile& profile) : TooMuch(place), nothing(profile), before(nothing), now(nothing) {}
-    // Of what is held then, of which only what comes at boundary `first` or later is not as it was the last time.
-    std::uint64_t bytes_from(std::size_t first);
-    std::vector<bool> states, tapes; // that are held then
+    Tight(const TooMuch& place, const Profile& profile, std::vector<bool> states_then, std::vector<bool> tapes_then);
+    // Of what is held then, where flags from `first` to `last` may have been set otherwise.
+    std::uint64_t bytes_of_changed(std::size_t first, std::size_t last);
+    std::vector<bool> states, tapes;       // that are held then
+    std::vector<std::uint64_t> from_state; // by boundary that has a state: bytes of what is held behind it
     HeldInOrder nothing, before, now;
     std::size_t noted = 0; // boundaries that are in `before`
   };
