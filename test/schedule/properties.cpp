@@ -95,7 +95,12 @@ TEST_CASE("a schedule continues equally from its saved state, and its clone goes
       const Program program{length(random, spec.base), 700, 300};
       auto schedule = make(spec, tight(spec));
       Checker checker(program, limits_of(spec));
+      int actions = 0;
       for (bool more = true; more;) {
+        if (++actions % cairn::test::poll_step() != 0) {
+          more = checker.perform(schedule->next(), *schedule);
+          continue;
+        }
         auto restored = restore(saved(*schedule));
         REQUIRE(restored != nullptr);
         CHECK(saved(*restored) == saved(*schedule));
