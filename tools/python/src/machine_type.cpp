@@ -2,6 +2,7 @@
 // it.
 #include "arrays.h"
 #include "hosts.h"
+#include "layers.h"
 #include "procedure.h"
 #include "values.h"
 
@@ -26,13 +27,6 @@ Machine* machine_of(PyObject* self) { return reinterpret_cast<Machine*>(self); }
 PyObject* option(PyObject* options, const char* name) {
   PyObject* value = PyDict_GetItemString(options, name);
   return value == Py_None ? nullptr : value;
-}
-
-std::uint64_t number_of(PyObject* object) {
-  const Owned index(checked(PyNumber_Index(object)));
-  const unsigned long long number = PyLong_AsUnsignedLongLong(index.get());
-  if (PyErr_Occurred() != nullptr) throw Raised{};
-  return number;
 }
 
 const char* text_of(PyObject* object) {
@@ -260,37 +254,6 @@ PyObject* begin(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   });
 }
 
-// A call that knows what random numbers it draws: where it is to draw those of an earlier call, what comes behind it draws as if
-// it had not been.
-PyObject* call_drawing(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
-  return in(self, [&](Machine* machine) {
-    if (count < 2 || !is_procedure(arguments[1])) raise(PyExc_TypeError, "call(draws, procedure, *arguments)");
-    make_idle(machine);
-    const std::uint64_t before = cairn_vm_draws(machine->vm);
-    const bool again = arguments[0] != Py_None;
-    const std::uint64_t from = again ? number_of(arguments[0]) : before;
-    const Value procedure(machine, value_of_procedure(machine, arguments[1]));
-    struct Before {
-      cairn_vm* vm;
-      std::uint64_t draws;
-      bool again;
-      ~Before() {
-        if (again) cairn_vm_set_draws(vm, draws); // not where the call was stopped, which may go on
-      }
-    } put_back{machine->vm, before, again};
-    {
-      const Arguments given(machine, arguments + 2, static_cast<std::size_t>(count - 2));
-      if (again) need(cairn_vm_set_draws(machine->vm, from));
-      call(machine, procedure.get(), given.data(), given.size());
-    }
-    const Owned draws(cairn_vm_draws(machine->vm) == from ? none() : checked(PyLong_FromUnsignedLongLong(from)));
-    cairn_value taken{};
-    need(cairn_vm_take_value(machine->vm, &taken));
-    const Owned value(from_cairn(machine, taken, true));
-    return checked(PyTuple_Pack(2, value.get(), draws.get()));
-  });
-}
-
 PyObject* progress_of(Machine* machine) {
   cairn_progress now{};
   need(cairn_vm_progress(machine->vm, &now));
@@ -463,6 +426,9 @@ PyMethodDef methods[] = {
      "call(draws, procedure, *arguments): (value, draws). Of random numbers, how many had been drawn when the call began, None "
      "where it "
      "drew none; with what an earlier call gave this one draws the same."},
+    {"call_lending", fast(call_lending), METH_FASTCALL,
+     "call_lending(draws, procedure, *arguments): (tensors, kinds, draws). The same with tensors of PyTorch's; one, or a tuple of "
+     "such where the value is a list or a vector. kinds: for each whether it was a number."},
     {"run", fast(run_on), METH_FASTCALL,
      "run(holder, steps, work): at most so many, None for no limit; (status, value, work, progress), or None."},
     {"lookup", lookup, METH_O, "The value of a definition."},

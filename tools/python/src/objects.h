@@ -5,6 +5,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <cstdint>
 #include <cxxabi.h>
 #include <utility>
 
@@ -74,6 +75,8 @@ inline void checked(int result) {
   if (result < 0) throw Raised{};
 }
 [[noreturn]] void raise(PyObject* type, const char* format, ...);
+
+std::uint64_t number_of(PyObject* object); // an index from 0 on; throws Raised
 
 // The tp_new of types whose objects the extension alone makes.
 PyObject* refuse_to_make(PyTypeObject* type, PyObject* arguments, PyObject* options);

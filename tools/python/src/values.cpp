@@ -3,6 +3,7 @@
 
 #include "arrays.h"
 #include "procedure.h"
+#include "tensors.h"
 
 #include <algorithm>
 #include <cstring>
@@ -422,13 +423,34 @@ PyObject* from_cairn(Machine* machine, cairn_value value, bool alone) {
   return retained(Py_None);
 }
 
-Arguments::Arguments(Machine* machine, PyObject* const* objects, std::size_t count) : machine_(machine) {
+void parts_of(Machine* machine, cairn_value value, Values& parts) {
+  if (cairn_value_kind(value) == CAIRN_KIND_VECTOR) {
+    items_from(machine, value, parts);
+    if (is_node(machine, parts)) raise(PyExc_TypeError, "a value of the procedure is a dict, no tensor and no number");
+    return;
+  }
+  Values rest(machine);
+  rest.list.push_back(value);
+  while (cairn_value_kind(rest.list.back()) == CAIRN_KIND_PAIR) {
+    cairn_value car{}, cdr{};
+    const Value pair(machine, std::exchange(rest.list.back(), cairn_unspecified())); // released before its parts are converted
+    need(cairn_get_pair(pair.get(), &car, &cdr));
+    rest.list.back() = cdr;
+    parts.list.push_back(car);
+  }
+  if (cairn_value_kind(rest.list.back()) != CAIRN_KIND_NULL)
+    raise(PyExc_TypeError, "the value of the procedure is a pair whose second part is no list: let it give a list or a vector of "
+                           "its parts");
+}
+
+Arguments::Arguments(Machine* machine, PyObject* const* objects, std::size_t count, Loans* loans) : machine_(machine) {
   if (count > kFew) {
     many_.resize(count);
     values_ = many_.data();
   }
   try {
-    for (; made_ < count; ++made_) values_[made_] = to_cairn(machine, objects[made_]);
+    for (; made_ < count; ++made_) 
+      values_[made_] = loans != nullptr ? loans->lent(objects[made_]) : to_cairn(machine, objects[made_]);
   } catch (const Raised&) {
     release();
     raise_within("argument %zd", static_cast<Py_ssize_t>(made_ + 1));
