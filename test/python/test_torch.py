@@ -80,7 +80,6 @@ class Torch(unittest.TestCase):
         x = torch.ones(4, dtype=torch.float64)
         for y in (cairn.torch.function(m.same)(x), *cairn.torch.function(m.both)(x), cairn.torch.function(m.constant)(x)):
             y += 1
-            y.resize_(8)
         self.assertEqual((x.tolist(), m.c.tolist()), ([1] * 4, [1] * 4))
 
     def test_what_becomes_of_a_tensor_behind_a_call_does_not_matter_to_a_run_that_was_stopped(self):
@@ -101,7 +100,7 @@ class Torch(unittest.TestCase):
             signal.signal(signal.SIGALRM, before)
         x.data = torch.zeros(1)
         others = [torch.zeros(1000, dtype=torch.float64) for _ in range(100)]
-        self.assertEqual(raised.exception.run.value.item(), 3000)
+        self.assertEqual(raised.exception.run.value, 3000)
         del others
 
     def test_copies_share_the_procedure(self):

@@ -209,6 +209,7 @@ cairn_status run(Machine* machine, std::uint64_t steps) {
 }
 
 void call(Machine* machine, cairn_value procedure, const cairn_value* arguments, std::size_t count) {
+  machine->parts->begun = cairn_vm_steps(machine->vm);
   cairn_value value = cairn_unspecified(); // a second reference to what the machine has; none where it was stopped on the way
   run_slices(machine, CAIRN_UNLIMITED,
              [&](std::uint64_t) { return cairn_vm_call(machine->vm, procedure, arguments, count, &value); });

@@ -50,6 +50,7 @@ struct Machine::Parts {
   std::vector<DLManagedTensor*> given; // exported tensors that Python has no use for any more
   std::vector<void*> taken;            // imported ones that the machine has no use for any more (arrays.cpp)
   std::vector<cairn_value> dropped;    // values that no object of Python's refers to any more
+  std::uint64_t begun = 0;             // steps of the machine when the call that runs or is stopped in it began
   bool gil = true;                     // the thread that uses the machine has the GIL
   bool suspended = false;              // something is stopped in it
   bool copies = false;                 // tensors live elsewhere than in the processor's memory

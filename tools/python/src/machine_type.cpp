@@ -249,8 +249,9 @@ PyObject* begin(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
       refused(status, text);
     }
     machine->parts->suspended = true;
+    machine->parts->begun = cairn_vm_steps(machine->vm);
     set_holder(machine, arguments[0]);
-    return none();
+    return checked(PyLong_FromUnsignedLongLong(machine->parts->begun));
   });
 }
 
@@ -414,6 +415,11 @@ PyObject* busy(PyObject* self, void*) {
   return PyBool_FromLong(machine->parts != nullptr && machine->parts->busy ? 1 : 0);
 }
 
+PyObject* begun(PyObject* self, void*) {
+  const Machine* machine = machine_of(self);
+  return PyLong_FromUnsignedLongLong(machine->parts != nullptr ? machine->parts->begun : 0);
+}
+
 PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
@@ -421,7 +427,7 @@ PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t))
 PyMethodDef methods[] = {
     {"load", load, METH_O, "The program, as bytes of a .bc file."},
     {"restore", restore, METH_O, "Program and state, as bytes of a capsule."},
-    {"begin", fast(begin), METH_FASTCALL, "begin(holder, procedure, *arguments): makes the machine ready to call it."},
+    {"begin", fast(begin), METH_FASTCALL, "begin(holder, procedure, *arguments): makes the machine ready to call it; its steps so far."},
     {"call", fast(call_drawing), METH_FASTCALL,
      "call(draws, procedure, *arguments): (value, draws). Of random numbers, how many had been drawn when the call began, None "
      "where it "
@@ -450,6 +456,7 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef properties[] = {{"suspended", suspended, nullptr, "Whether something is stopped in it, or has not begun.", nullptr},
                             {"busy", busy, nullptr, "Whether some thread uses it.", nullptr},
+                            {"begun", begun, nullptr, "Its steps when the call that is stopped in it began.", nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef members[] = {{"program", T_OBJECT, offsetof(Machine, program), 0, "What it runs."},
                          {"__weaklistoffset__", T_PYSSIZET, offsetof(Machine, weak), READONLY, nullptr},

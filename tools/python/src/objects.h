@@ -112,6 +112,7 @@ struct Known {
   PyObject* failure = nullptr;    // failure(status, text, message, file, line, column, calls): the exception of a failed run
   PyObject* refusal = nullptr;    // refusal(status, text): that of another call
   PyObject* start = nullptr;      // start(procedure, *arguments): a Run
+  PyObject* reduced = nullptr;    // reduced(procedure): as __reduce__
   PyObject* kept_run = nullptr;   // kept_run(machine): a Run of what was stopped in it
   PyObject* jacobian = nullptr;   // jacobian(rows, results, arguments): an array of float64 in row-major order
   PyObject* asarray = nullptr;    // numpy.asarray

@@ -34,6 +34,31 @@ private:
 };
 thread_local int Level::depth_ = 0;
 
+// --- dictionaries: compiler/library/dictionaries.scm says how they are made
+
+bool number_of_constant(Machine* machine, cairn_value constant, std::uint64_t& number) {
+  std::uint32_t code = 0;
+  if (cairn_get_character(constant, &code) == CAIRN_OK) {
+    number = code - 0x100;
+    return code >= 0x100;
+  }
+  cairn_value car{}, cdr{};
+  if (cairn_get_pair(constant, &car, &cdr) != CAIRN_OK) return false;
+  const Value first(machine, car), second(machine, cdr);
+  std::uint32_t high = 0, low = 0;
+  if (cairn_get_character(car, &high) != CAIRN_OK || cairn_get_character(cdr, &low) != CAIRN_OK) return false;
+  number = static_cast<std::uint64_t>(high - 0x100) * 0x8000 + (low - 0x100);
+  return high >= 0x100 && low >= 0x100;
+}
+
+bool is_side(cairn_value v) { return cairn_value_kind(v) == CAIRN_KIND_NULL || cairn_value_kind(v) == CAIRN_KIND_VECTOR; }
+
+bool is_node(Machine* machine, const Values& items) {
+  std::uint64_t weight = 0;
+  return items.list.size() == 5 && number_of_constant(machine, items.list[0], weight) && weight >= 2 && is_side(items.list[1]) &&
+         is_side(items.list[4]);
+}
+
 // --- to Cairn
 
 cairn_value text_of(Machine* machine, PyObject* object, bool symbol) {
@@ -122,6 +147,8 @@ cairn_value sequence_of(Machine* machine, PyObject* sequence, decltype(&cairn_ma
   Values items(machine);
   items.list.reserve(static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence)));
   add_items(machine, sequence, items);
+  if (make == cairn_make_vector && is_node(machine, items))
+    raise(PyExc_ValueError, "a tuple that Cairn would take for a dictionary: five items, of which the first is such a Character as dictionaries begin with");
   cairn_value value{};
   need(make(machine->vm, items.list.data(), items.list.size(), &value));
   return value;
@@ -145,7 +172,7 @@ cairn_value pair_of(Machine* machine, PyObject* pair) {
   return whole;
 }
 
-// Numbers that a dictionary keeps as constants: compiler/library/dictionaries.scm says how.
+// Numbers that a dictionary keeps as constants.
 cairn_value constant_of(Machine* machine, std::uint64_t n) {
   if (n < 0xd000) return cairn_character(static_cast<std::uint32_t>(n + 0x100));
   cairn_value pair{};
@@ -259,29 +286,6 @@ PyObject* pairs_from(Machine* machine, cairn_value value, bool alone) {
   for (Py_ssize_t i = PyList_GET_SIZE(list.get()); i-- > 0;)
     whole = Owned(checked(PyObject_CallFunctionObjArgs(known.pair, PyList_GET_ITEM(list.get(), i), whole.get(), nullptr)));
   return whole.release();
-}
-
-bool number_of_constant(Machine* machine, cairn_value constant, std::uint64_t& number) {
-  std::uint32_t code = 0;
-  if (cairn_get_character(constant, &code) == CAIRN_OK) {
-    number = code - 0x100;
-    return code >= 0x100;
-  }
-  cairn_value car{}, cdr{};
-  if (cairn_get_pair(constant, &car, &cdr) != CAIRN_OK) return false;
-  const Value first(machine, car), second(machine, cdr);
-  std::uint32_t high = 0, low = 0;
-  if (cairn_get_character(car, &high) != CAIRN_OK || cairn_get_character(cdr, &low) != CAIRN_OK) return false;
-  number = static_cast<std::uint64_t>(high - 0x100) * 0x8000 + (low - 0x100);
-  return high >= 0x100 && low >= 0x100;
-}
-
-bool is_side(cairn_value v) { return cairn_value_kind(v) == CAIRN_KIND_NULL || cairn_value_kind(v) == CAIRN_KIND_VECTOR; }
-
-bool is_node(Machine* machine, const Values& items) {
-  std::uint64_t weight = 0;
-  return items.list.size() == 5 && number_of_constant(machine, items.list[0], weight) && weight >= 2 && is_side(items.list[1]) &&
-         is_side(items.list[4]);
 }
 
 void items_from(Machine* machine, cairn_value vector, Values& items) {
