@@ -14,6 +14,7 @@ from ._derivatives import Checkpoint, Differentiable, Size, _how, _made, _proced
 __all__ = ["Function", "function"]
 
 _MODES = ("reverse", "forward")
+_STRUCT: Any = jax.ShapeDtypeStruct  # which has no type hints
 
 
 def function(procedure: Differentiable, *, mode: str = "reverse", result: Any = None, checkpoint: Checkpoint = True,
@@ -103,7 +104,7 @@ class Function:
 
         def backward(arguments: Any, cotangent: Any) -> Any:
             places = _places(arguments)
-            wanted = [jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), arguments[i]) for i in places]
+            wanted = [jax.tree.map(lambda x: _STRUCT(x.shape, x.dtype), arguments[i]) for i in places]
             parts = self._rule("pull-back-at", places, wanted)._apply(*arguments, cotangent) if places else []
             found = dict(zip(places, parts))
             return tuple(jax.tree.map(_floating_part, a, found[i]) if i in found else jax.tree.map(_no_part, a) for i, a in enumerate(arguments))
@@ -163,13 +164,13 @@ def _lent(argument: Any) -> Any:
     return array.item() if array.ndim == 0 else array
 
 
-def _described(value: Any) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(np.shape(value), jax.dtypes.canonicalize_dtype(np.asarray(value).dtype))
+def _described(value: Any) -> Any:
+    return _STRUCT(np.shape(value), jax.dtypes.canonicalize_dtype(np.asarray(value).dtype))
 
 
 def _fitted(value: Any, like: Any, derivative: bool) -> Any:
     """A value of Cairn's in the sizes and types that JAX was told; a 0 of a derivative stands for zeros of any structure."""
-    if isinstance(like, jax.ShapeDtypeStruct):
+    if isinstance(like, _STRUCT):
         array = np.asarray(value)
         if derivative and isinstance(value, (int, float)) and value == 0:
             return np.zeros(like.shape, like.dtype)  # a part that does not matter

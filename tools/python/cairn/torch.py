@@ -6,6 +6,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 import torch
 from torch.autograd import forward_ad
+from torch.utils.dlpack import from_dlpack
 
 from . import _cairn
 from ._cairn import Array, Procedure
@@ -152,7 +153,7 @@ def _given(value: Any) -> torch.Tensor:
     if isinstance(value, np.ndarray):
         return torch.from_numpy(value)
     if isinstance(value, Array):
-        return torch.from_dlpack(value)
+        return from_dlpack(value)
     if isinstance(value, (float, int)):
         return torch.tensor(value, dtype=torch.float64)
     raise TypeError(f"a value of the procedure is a {type(value).__name__}, no tensor and no number")
