@@ -315,6 +315,30 @@ class Signals(unittest.TestCase):
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(1)
 
+    def test_while_arguments_are_handed_over(self):
+        # Handlers raise where a signal is looked at: were that after the call, the run would have been begun.
+        class Enough(Exception):
+            pass
+
+        def ring(*_):
+            raise Enough
+
+        calls = []
+        m = cairn.compile("(define (f x) (begin (called) 1))", hosts={"called": lambda: calls.append(1)})
+        before = signal.signal(signal.SIGALRM, ring)
+        n = 1_000_000
+        try:
+            for x in ([float(i) for i in range(3 * n)], [[i] for i in range(n)], tuple((i,) for i in range(n)), {f"{i}": i for i in range(n // 4)}):
+                calls.clear()
+                signal.setitimer(signal.ITIMER_REAL, 0.01)
+                with self.assertRaises(Enough):
+                    m.f(x)
+                self.assertEqual(calls, [])
+                self.assertEqual(m.f(x), 1)  # what was made meanwhile is given back first
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
     def test_while_it_compiles_and_runs_for_the_first_time(self):
         with self.assertRaises(KeyboardInterrupt):
             later(0.1, lambda: os.kill(os.getpid(), signal.SIGINT))

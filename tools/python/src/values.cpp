@@ -34,6 +34,12 @@ private:
 };
 thread_local int Level::depth_ = 0;
 
+// Between values that are handed over: Ctrl-C is answered here as in any loop of Python's. By who has the GIL.
+void let_signals_in() {
+  static unsigned count = 0;
+  if (++count % 4096 == 0 && PyErr_CheckSignals() < 0) throw Raised{};
+}
+
 // --- dictionaries: compiler/library/dictionaries.scm says how they are made
 
 bool number_of_constant(Machine* machine, cairn_value constant, std::uint64_t& number) {
@@ -133,6 +139,7 @@ template <class Place> [[noreturn]] void raise_within(const char* format, Place 
 void add_items(Machine* machine, PyObject* sequence, Values& values) {
   // Converting an item may run code of Python's, which may change the list: look at its size each time.
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); ++i) {
+    let_signals_in();
     try {
       const Owned item(retained(PySequence_Fast_GET_ITEM(sequence, i)));
       values.list.push_back(to_cairn(machine, item.get()));
@@ -142,11 +149,31 @@ void add_items(Machine* machine, PyObject* sequence, Values& values) {
   }
 }
 
+// A list of the items, each of which is released, from its end: signals are let in meanwhile.
+cairn_value linked(Machine* machine, Values& items) {
+  cairn_value list = cairn_null();
+  try {
+    while (!items.list.empty()) {
+      let_signals_in();
+      const Value item(machine, items.list.back()), rest(machine, list);
+      items.list.pop_back();
+      list = cairn_unspecified();
+      need(cairn_make_pair(machine->vm, item.get(), rest.get(), &list));
+    }
+  } catch (const Raised&) {
+    items.list.push_back(list);
+    throw;
+  }
+  return list;
+}
+
 // A list or a vector, by the function that makes it of its items.
 cairn_value sequence_of(Machine* machine, PyObject* sequence, decltype(&cairn_make_list) make) {
   Values items(machine);
   items.list.reserve(static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence)));
   add_items(machine, sequence, items);
+  constexpr std::size_t kLong = 100'000; // what the library makes of so many takes it a millisecond or two
+  if (make == cairn_make_list && items.list.size() > kLong) return linked(machine, items);
   if (make == cairn_make_vector && is_node(machine, items))
     raise(PyExc_ValueError, "a tuple that Cairn would take for a dictionary: five items, of which the first is such a Character as dictionaries begin with");
   cairn_value value{};
@@ -160,6 +187,7 @@ cairn_value pair_of(Machine* machine, PyObject* pair) {
   Owned rest(retained(pair));
   while (Py_TYPE(rest.get()) == reinterpret_cast<PyTypeObject*>(known.pair)) {
     if (PyTuple_GET_SIZE(rest.get()) != 2) raise(PyExc_ValueError, "a Pair has two parts"); // tuple.__new__ makes others
+    let_signals_in();
     cars.list.push_back(to_cairn(machine, PyTuple_GET_ITEM(rest.get(), 0)));
     rest = Owned(retained(PyTuple_GET_ITEM(rest.get(), 1)));
   }
@@ -210,6 +238,7 @@ cairn_value kept_key(Machine* machine, const Entry& entry) {
 
 cairn_value tree_of(Machine* machine, const std::vector<Entry>& entries, std::size_t from, std::size_t to) {
   if (from == to) return cairn_null();
+  let_signals_in();
   const std::size_t middle = from + (to - from) / 2;
   Values node(machine);
   node.list.push_back(constant_of(machine, to - from + 1));
@@ -230,9 +259,13 @@ cairn_value dictionary_of(Machine* machine, PyObject* given) {
   const Owned copy(checked(PyDict_Copy(given))); // nothing that is converted can change it
   std::vector<Entry> entries;
   PyObject *key = nullptr, *value = nullptr;
-  for (Py_ssize_t at = 0; PyDict_Next(copy.get(), &at, &key, &value) != 0;) entries.push_back(entry_of(key, value));
+  for (Py_ssize_t at = 0; PyDict_Next(copy.get(), &at, &key, &value) != 0;) {
+    let_signals_in();
+    entries.push_back(entry_of(key, value));
+  }
   // By what the keys are, whatever a class of Python's says of its order.
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    let_signals_in();
     if (a.kind != b.kind) return a.kind < b.kind;
     return a.kind == 0 ? PyLong_AsLongLong(a.key) < PyLong_AsLongLong(b.key) : PyUnicode_Compare(a.key, b.key) < 0;
   });

@@ -28,9 +28,7 @@ private:
 
 struct Values {
   explicit Values(Machine* m) : machine(m) {}
-  ~Values() {
-    for (cairn_value v : list) cairn_value_release(machine->vm, v);
-  }
+  ~Values() { let_go(machine, list); }
   Values(const Values&) = delete;
   Values& operator=(const Values&) = delete;
   Machine* machine;
