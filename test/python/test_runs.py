@@ -56,9 +56,9 @@ class Budgets(unittest.TestCase):
     def test_steps(self):
         run = self.m.count.start(1000, 0.0)
         self.assertFalse(run.done)
-        before = run.steps
+        self.assertEqual(run.steps, 0)
         self.assertIs(run.resume(steps=100), run)
-        self.assertEqual(run.steps, before + 100)
+        self.assertEqual((run.steps, run.progress.steps), (100, 100))
         self.assertIn("stopped: after", run.where)
         self.assertIn("count", run.where)
         self.assertEqual(run.progress.phase, "plain")
@@ -192,6 +192,18 @@ class Capsules(unittest.TestCase):
         kept = pickle.dumps(run)
         del run
         self.assertEqual(pickle.loads(kept).value, x.sum() + 1e6)
+
+    def test_steps_are_those_of_the_run(self):
+        self.m.count(1000, 0.0)
+        run = self.m.walk.start(5000, 0.0).resume(steps=100)
+        self.m.count(1000, 0.0)  # puts it away
+        self.assertEqual(run.resume(steps=50).steps, 150)
+        again = pickle.loads(pickle.dumps(run))
+        self.assertEqual((again.steps, again.resume(steps=10).steps), (150, 160))
+        with self.assertRaises(cairn.CancelledError) as raised:
+            self.m.cancel()
+            self.m.walk(5000, 0.0)
+        self.assertLess(raised.exception.run.steps, 10)
 
     def test_into_another_process(self):
         run = self.m.walk.start(5000, 0.0).resume(steps=12345)

@@ -33,8 +33,8 @@ private:
   bool ours_;
 };
 
-// OpenBLAS goes by the numbers of models, and on one that is younger than itself takes kernels of 2004, which are a fifth as fast on
-// products of f64. What counts is what the processor can do.
+// OpenBLAS goes by the numbers of models, and on one that is younger than itself takes kernels of 2004, which are a fifth as fast
+// on products of f64. What counts is what the processor can do.
 const char* kernels_of_openblas() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&

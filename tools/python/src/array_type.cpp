@@ -1,5 +1,5 @@
-// The type Array, by which tensors leave the machine: it has the DLManagedTensor of the machine, and hands out its memory as a buffer
-// and by DLPack.
+// The type Array, by which tensors leave the machine: it has the DLManagedTensor of the machine, and hands out its memory as a
+// buffer and by DLPack.
 #include "arrays.h"
 
 #include "dlpack.h"
@@ -143,8 +143,8 @@ PyObject* capsule_of(PyObject* self, bool copied, bool versioned) {
   DLTensor& t = shared->managed.dl_tensor;
   t.data = static_cast<char*>(t.data) + std::exchange(t.byte_offset, 0); // which PyTorch takes no notice of
   if (copied) become_copy(*shared, *array);
-  shared->versioned = {{1, 0}, shared.get(), delete_shared<dlpack::Versioned>, copied ? dlpack::kCopied : 0,
-                       shared->managed.dl_tensor};
+  shared->versioned = {
+      {1, 0}, shared.get(), delete_shared<dlpack::Versioned>, copied ? dlpack::kCopied : 0, shared->managed.dl_tensor};
   PyObject* capsule =
       checked(versioned ? PyCapsule_New(&shared->versioned, dlpack::kVersionedCapsule, drop_capsule<dlpack::Versioned>)
                         : PyCapsule_New(&shared->managed, dlpack::kCapsule, drop_capsule<DLManagedTensor>));
@@ -174,7 +174,8 @@ PyObject* dlpack_of(PyObject* self, PyObject* none, PyObject* options) {
     if (device != Py_None) {
       two_of(device, "dl_device", numbers);
       if (numbers[0] != kDLCPU || numbers[1] != 0)
-        raise(PyExc_BufferError, "__dlpack__: the elements are in the processor's memory, (1, 0), and are not copied to %R", device);
+        raise(PyExc_BufferError, "__dlpack__: the elements are in the processor's memory, (1, 0), and are not copied to %R",
+              device);
     }
     numbers[0] = 0;
     if (version != Py_None) two_of(version, "max_version", numbers);

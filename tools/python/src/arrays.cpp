@@ -1,5 +1,5 @@
-// See arrays.h. In: a buffer of Python's, a capsule of DLPack, or what an object lends becomes the DLManagedTensor that the machine
-// takes over.
+// See arrays.h. In: a buffer of Python's, a capsule of DLPack, or what an object lends becomes the DLManagedTensor that the
+// machine takes over.
 #include "arrays.h"
 
 #include "dlpack.h"

@@ -9,9 +9,11 @@ namespace cairn::python {
 
 namespace {
 
-// Calls arguments[1] with those behind it, and gives what made(value) makes of its value. Where arguments[0] says with what random
-// numbers it is to begin, what comes behind it draws as if it had not been. `draws`: with what it began, None where it drew none.
-template <class Made> auto drawn(Machine* machine, PyObject* const* arguments, Py_ssize_t count, Loans* loans, Owned& draws, Made&& made) {
+// Calls arguments[1] with those behind it, and gives what made(value) makes of its value. Where arguments[0] says with what
+// random numbers it is to begin, what comes behind it draws as if it had not been. `draws`: with what it began, None where it
+// drew none.
+template <class Made>
+auto drawn(Machine* machine, PyObject* const* arguments, Py_ssize_t count, Loans* loans, Owned& draws, Made&& made) {
   if (count < 2 || !is_procedure(arguments[1])) raise(PyExc_TypeError, "call(draws, procedure, *arguments)");
   make_idle(machine);
   const std::uint64_t before = cairn_vm_draws(machine->vm);

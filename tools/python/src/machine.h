@@ -43,18 +43,18 @@ struct Machine::Parts {
   // wants it.
   PyObject* holder = nullptr;
   std::vector<std::unique_ptr<Host>> hosts;
-  std::string unread;                  // of the input, what the machine has not taken yet
-  class Watched* watched = nullptr;    // the run in progress
-  PyThreadState* waiting = nullptr;    // that of the thread that runs the machine, while the GIL is free
-  PyObject* host_exception = nullptr;  // that ended a procedure of the host
-  std::vector<DLManagedTensor*> given; // exported tensors that Python has no use for any more
-  std::vector<void*> taken;            // imported ones that the machine has no use for any more (arrays.cpp)
-  std::vector<cairn_value> dropped;    // values that no object of Python's refers to any more
+  std::string unread;                         // of the input, what the machine has not taken yet
+  class Watched* watched = nullptr;           // the run in progress
+  PyThreadState* waiting = nullptr;           // that of the thread that runs the machine, while the GIL is free
+  PyObject* host_exception = nullptr;         // that ended a procedure of the host
+  std::vector<DLManagedTensor*> given;        // exported tensors that Python has no use for any more
+  std::vector<void*> taken;                   // imported ones that the machine has no use for any more (arrays.cpp)
+  std::vector<cairn_value> dropped;           // values that no object of Python's refers to any more
   std::vector<std::vector<cairn_value>> left; // of conversions that were stopped: released when the machine is used next
-  std::uint64_t begun = 0;             // steps of the machine when the call that runs or is stopped in it began
-  bool gil = true;                     // the thread that uses the machine has the GIL
-  bool suspended = false;              // something is stopped in it
-  bool copies = false;                 // tensors live elsewhere than in the processor's memory
+  std::uint64_t begun = 0;                    // steps of the machine when the call that runs or is stopped in it began
+  bool gil = true;                            // the thread that uses the machine has the GIL
+  bool suspended = false;                     // something is stopped in it
+  bool copies = false;                        // tensors live elsewhere than in the processor's memory
   std::atomic<bool> busy{false}, cancelled{false};
   unsigned long owner = 0; // the thread that made it busy
   unsigned waiters = 0;

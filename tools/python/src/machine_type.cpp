@@ -427,13 +427,15 @@ PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t))
 PyMethodDef methods[] = {
     {"load", load, METH_O, "The program, as bytes of a .bc file."},
     {"restore", restore, METH_O, "Program and state, as bytes of a capsule."},
-    {"begin", fast(begin), METH_FASTCALL, "begin(holder, procedure, *arguments): makes the machine ready to call it; its steps so far."},
+    {"begin", fast(begin), METH_FASTCALL,
+     "begin(holder, procedure, *arguments): makes the machine ready to call it; its steps so far."},
     {"call", fast(call_drawing), METH_FASTCALL,
      "call(draws, procedure, *arguments): (value, draws). Of random numbers, how many had been drawn when the call began, None "
      "where it "
      "drew none; with what an earlier call gave this one draws the same."},
     {"call_lending", fast(call_lending), METH_FASTCALL,
-     "call_lending(draws, procedure, *arguments): (tensors, kinds, draws). The same with tensors of PyTorch's; one, or a tuple of "
+     "call_lending(draws, procedure, *arguments): (tensors, kinds, draws). The same with tensors of PyTorch's; one, or a tuple "
+     "of "
      "such where the value is a list or a vector. kinds: for each whether it was a number."},
     {"run", fast(run_on), METH_FASTCALL,
      "run(holder, steps, work): at most so many, None for no limit; (status, value, work, progress), or None."},

@@ -20,8 +20,7 @@ PyObject* set_up(PyObject*, PyObject*, PyObject* objects) {
   } fields[] = {{"pair", &known.pair},         {"symbol", &known.symbol},   {"character", &known.character},
                 {"failure", &known.failure},   {"refusal", &known.refusal}, {"kept_run", &known.kept_run},
                 {"asarray", &known.asarray},   {"scalar", &known.scalar},   {"contiguous", &known.contiguous},
-                {"jacobian", &known.jacobian}, {"start", &known.start},
-                {"reduced", &known.reduced}};
+                {"jacobian", &known.jacobian}, {"start", &known.start},     {"reduced", &known.reduced}};
   return guarded([&] {
     for (const auto& field : fields) {
       PyObject* given = objects == nullptr ? nullptr : PyDict_GetItemString(objects, field.name);

@@ -1,5 +1,5 @@
-// See tensors.h. PyTorch has a table of C functions for both ways, which costs a fifth of what its functions and methods for NumPy's
-// arrays and for capsules cost; versions without it are met by these.
+// See tensors.h. PyTorch has a table of C functions for both ways, which costs a fifth of what its functions and methods for
+// NumPy's arrays and for capsules cost; versions without it are met by these.
 #include "tensors.h"
 
 #include "dlpack.h"
@@ -134,8 +134,8 @@ cairn_value Loans::lent(PyObject* object) {
   return to_cairn(machine_, given.get());
 }
 
-// What the machine has still may be changed by whoever has the tensor: `t.data = other` lets its elements go. An error that is being
-// told stays what it is.
+// What the machine has still may be changed by whoever has the tensor: `t.data = other` lets its elements go. An error that is
+// being told stays what it is.
 Loans::~Loans() {
   for (std::size_t i = 0; i < count_; ++i) {
     const Loan& loan = loans_[i];

@@ -20,8 +20,8 @@ struct KnownTorch {
 };
 PyObject* know_torch(PyObject* module, PyObject* arguments, PyObject* objects);
 
-// The arguments of a call, tensors among them. They are not copied; their elements stay what they are as long as the machine refers
-// to them, whatever becomes of the tensors after the call.
+// The arguments of a call, tensors among them. They are not copied; their elements stay what they are as long as the machine
+// refers to them, whatever becomes of the tensors after the call.
 class Loans {
 public:
   explicit Loans(Machine* machine) : machine_(machine) {}

@@ -2,6 +2,8 @@
 #include "values.h"
 
 #include "arrays.h"
+#include "dictionaries.h"
+#include "nesting.h"
 #include "procedure.h"
 #include "tensors.h"
 
@@ -12,58 +14,6 @@
 namespace cairn::python {
 
 namespace {
-
-// One level of nesting. Who raises Python's limit gets no more of the stack than these take.
-class Level {
-public:
-  explicit Level(const char* where) {
-    if (depth_ == kMost) raise(PyExc_RecursionError, "nested more than %d deep%s", kMost, where);
-    if (Py_EnterRecursiveCall(where) != 0) throw Raised{};
-    ++depth_;
-  }
-  ~Level() {
-    --depth_;
-    Py_LeaveRecursiveCall();
-  }
-  Level(const Level&) = delete;
-  Level& operator=(const Level&) = delete;
-
-private:
-  static constexpr int kMost = 2000;
-  static thread_local int depth_;
-};
-thread_local int Level::depth_ = 0;
-
-// Between values that are handed over: Ctrl-C is answered here as in any loop of Python's. By who has the GIL.
-void let_signals_in() {
-  static unsigned count = 0;
-  if (++count % 4096 == 0 && PyErr_CheckSignals() < 0) throw Raised{};
-}
-
-// --- dictionaries: compiler/library/dictionaries.scm says how they are made
-
-bool number_of_constant(Machine* machine, cairn_value constant, std::uint64_t& number) {
-  std::uint32_t code = 0;
-  if (cairn_get_character(constant, &code) == CAIRN_OK) {
-    number = code - 0x100;
-    return code >= 0x100;
-  }
-  cairn_value car{}, cdr{};
-  if (cairn_get_pair(constant, &car, &cdr) != CAIRN_OK) return false;
-  const Value first(machine, car), second(machine, cdr);
-  std::uint32_t high = 0, low = 0;
-  if (cairn_get_character(car, &high) != CAIRN_OK || cairn_get_character(cdr, &low) != CAIRN_OK) return false;
-  number = static_cast<std::uint64_t>(high - 0x100) * 0x8000 + (low - 0x100);
-  return high >= 0x100 && low >= 0x100;
-}
-
-bool is_side(cairn_value v) { return cairn_value_kind(v) == CAIRN_KIND_NULL || cairn_value_kind(v) == CAIRN_KIND_VECTOR; }
-
-bool is_node(Machine* machine, const Values& items) {
-  std::uint64_t weight = 0;
-  return items.list.size() == 5 && number_of_constant(machine, items.list[0], weight) && weight >= 2 && is_side(items.list[1]) &&
-         is_side(items.list[4]);
-}
 
 // --- to Cairn
 
@@ -110,32 +60,6 @@ cairn_value scalar_of(PyObject* object) {
   return real_of(object);
 }
 
-bool is_type(PyObject* object, PyObject* type) {
-  return Py_TYPE(object) == reinterpret_cast<PyTypeObject*>(type) ||
-         PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(type)) != 0;
-}
-
-// Where in an argument an error was, in front of what it says.
-template <class Place> [[noreturn]] void raise_within(const char* format, Place index) {
-  // Others, such as that of a text that is no UTF-8, are not made of a message alone.
-  if (PyErr_Occurred() == PyExc_TypeError || PyErr_Occurred() == PyExc_ValueError) {
-    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    const Owned text(value == nullptr ? nullptr : PyObject_Str(value)),
-        place(text ? PyUnicode_FromFormat(format, index) : nullptr);
-    if (text && place) {
-      PyErr_Format(type, "%U%s%U", place.get(), PyUnicode_READ_CHAR(text.get(), 0) == '[' ? "" : ": ", text.get());
-      Py_XDECREF(type);
-      Py_XDECREF(value);
-      Py_XDECREF(trace);
-    } else {
-      PyErr_Restore(type, value, trace);
-    }
-  }
-  throw Raised{};
-}
-
 void add_items(Machine* machine, PyObject* sequence, Values& values) {
   // Converting an item may run code of Python's, which may change the list: look at its size each time.
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); ++i) {
@@ -175,7 +99,8 @@ cairn_value sequence_of(Machine* machine, PyObject* sequence, decltype(&cairn_ma
   constexpr std::size_t kLong = 100'000; // what the library makes of so many takes it a millisecond or two
   if (make == cairn_make_list && items.list.size() > kLong) return linked(machine, items);
   if (make == cairn_make_vector && is_node(machine, items))
-    raise(PyExc_ValueError, "a tuple that Cairn would take for a dictionary: five items, of which the first is such a Character as dictionaries begin with");
+    raise(PyExc_ValueError, "a tuple that Cairn would take for a dictionary: five items, of which the first is such a Character "
+                            "as dictionaries begin with");
   cairn_value value{};
   need(make(machine->vm, items.list.data(), items.list.size(), &value));
   return value;
@@ -198,78 +123,6 @@ cairn_value pair_of(Machine* machine, PyObject* pair) {
     need(cairn_make_pair(machine->vm, cars.list[i], cdr.get(), &whole));
   }
   return whole;
-}
-
-// Numbers that a dictionary keeps as constants.
-cairn_value constant_of(Machine* machine, std::uint64_t n) {
-  if (n < 0xd000) return cairn_character(static_cast<std::uint32_t>(n + 0x100));
-  cairn_value pair{};
-  need(cairn_make_pair(machine->vm, cairn_character(static_cast<std::uint32_t>(0x100 + n / 0x8000)),
-                       cairn_character(static_cast<std::uint32_t>(0x100 + n % 0x8000)), &pair));
-  return pair;
-}
-
-struct Entry {
-  int kind; // numbers, characters, strings, symbols
-  PyObject *key, *value;
-};
-
-Entry entry_of(PyObject* key, PyObject* value) {
-  if (PyBool_Check(key) == 0 && PyLong_Check(key) != 0) {
-    const long long n = PyLong_AsLongLong(key);
-    if (n >= 0 && n < 0x40000000) return {0, key, value};
-    PyErr_Clear();
-    raise(PyExc_TypeError, "a key of a dict that is an integer is from 0 to %d", 0x40000000 - 1);
-  }
-  if (is_type(key, known.character)) return {1, key, value};
-  if (is_type(key, known.symbol)) return {3, key, value};
-  if (PyUnicode_Check(key) != 0) return {2, key, value};
-  raise(PyExc_TypeError, "keys of a dict are str, Symbol, Character or int, not %s", Py_TYPE(key)->tp_name);
-}
-
-cairn_value kept_key(Machine* machine, const Entry& entry) {
-  if (entry.kind != 0) return to_cairn(machine, entry.key);
-  const Value constant(machine, constant_of(machine, static_cast<std::uint64_t>(PyLong_AsLongLong(entry.key))));
-  const cairn_value item = constant.get();
-  cairn_value list{};
-  need(cairn_make_list(machine->vm, &item, 1, &list));
-  return list;
-}
-
-cairn_value tree_of(Machine* machine, const std::vector<Entry>& entries, std::size_t from, std::size_t to) {
-  if (from == to) return cairn_null();
-  let_signals_in();
-  const std::size_t middle = from + (to - from) / 2;
-  Values node(machine);
-  node.list.push_back(constant_of(machine, to - from + 1));
-  node.list.push_back(tree_of(machine, entries, from, middle));
-  node.list.push_back(kept_key(machine, entries[middle]));
-  try {
-    node.list.push_back(to_cairn(machine, entries[middle].value));
-  } catch (const Raised&) {
-    raise_within("[%R]", entries[middle].key);
-  }
-  node.list.push_back(tree_of(machine, entries, middle + 1, to));
-  cairn_value value{};
-  need(cairn_make_vector(machine->vm, node.list.data(), node.list.size(), &value));
-  return value;
-}
-
-cairn_value dictionary_of(Machine* machine, PyObject* given) {
-  const Owned copy(checked(PyDict_Copy(given))); // nothing that is converted can change it
-  std::vector<Entry> entries;
-  PyObject *key = nullptr, *value = nullptr;
-  for (Py_ssize_t at = 0; PyDict_Next(copy.get(), &at, &key, &value) != 0;) {
-    let_signals_in();
-    entries.push_back(entry_of(key, value));
-  }
-  // By what the keys are, whatever a class of Python's says of its order.
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    let_signals_in();
-    if (a.kind != b.kind) return a.kind < b.kind;
-    return a.kind == 0 ? PyLong_AsLongLong(a.key) < PyLong_AsLongLong(b.key) : PyUnicode_Compare(a.key, b.key) < 0;
-  });
-  return tree_of(machine, entries, 0, entries.size());
 }
 
 // --- from Cairn
@@ -486,7 +339,7 @@ Arguments::Arguments(Machine* machine, PyObject* const* objects, std::size_t cou
     values_ = many_.data();
   }
   try {
-    for (; made_ < count; ++made_) 
+    for (; made_ < count; ++made_)
       values_[made_] = loans != nullptr ? loans->lent(objects[made_]) : to_cairn(machine, objects[made_]);
   } catch (const Raised&) {
     release();
