@@ -9,6 +9,7 @@ behind is a failure. Tests of PyTorch and JAX want these: CAIRN_TEST_PYTHON name
 """
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -44,6 +45,18 @@ def interpreter():
         if usable(python):
             return python
     return None
+
+
+def folder_of(build, kind):
+    """Where pip builds: beside the build folder, from where sources have the same relative paths, so that ccache knows what was compiled there."""
+    return f"{build}-python-{kind}-{{wheel_tag}}"
+
+
+def compilers_of(build):
+    """Those of the build folder by the names that they have there, which is how ccache knows them, as environment variables."""
+    with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as file:
+        found = dict(re.findall(r"^CMAKE_(C|CXX)_COMPILER:[A-Z]+=(.+)$", file.read(), re.MULTILINE))
+    return {"CC" if language == "C" else "CXX": path for language, path in found.items()}
 
 
 def packages_of(python):
@@ -88,12 +101,12 @@ def main():
         if quietly([python, "-m", "pip", "download", "-q", "--no-deps", "-d", folder, "scikit-build-core"]).returncode != 0:
             skip("PyPI is not to be had")
         kind = "own" if arguments.from_nothing else "sanitized" if arguments.sanitized else "linked"
-        settings = ["--config-settings", f"build-dir={build}/python-{kind}/{{wheel_tag}}"]
+        settings = ["--config-settings", f"build-dir={folder_of(build, kind)}"]
         if arguments.sanitized:
             settings += ["--config-settings", f"cmake.define.CMAKE_CXX_FLAGS={FLAGS}"]
         if not arguments.from_nothing:
             settings += ["--config-settings", f"cmake.define.CAIRN_BUILT={build}"]
-        installed = quietly([python, "-m", "pip", "install", *settings, root])
+        installed = quietly([python, "-m", "pip", "install", *settings, root], env={**os.environ, **compilers_of(build)})
         if installed.returncode != 0:
             print(installed.stdout[-6000:])
             sys.exit("pip install failed")

@@ -128,6 +128,20 @@ class Jax(unittest.TestCase):
         with self.assertRaisesRegex(Exception, "has the shape"):
             jax.block_until_ready(shrinks(-jnp.ones(3)))
 
+    def test_values_of_another_form_than_before_are_no_zeros(self):
+        m = cairn.compile("""(define (stops x) (if (> (sumall x) 0) x 0))
+(define (fewer x) (if (> (sumall x) 0) (list x x) (list x)))
+(define (more x) (if (> (sumall x) 0) (list x x) (list x x x)))
+(define (bare x) (if (> (sumall x) 0) (list x x) 0))
+(define (named x) (if (> (sumall x) 0) (dict "a" x) (dict "b" x)))""")
+        for name in ("stops", "fewer", "more", "bare", "named"):
+            f = cairn.jax.function(m[name])
+            for call in (f, jax.jit(f)):
+                jax.block_until_ready(call(jnp.ones(3)))
+                with self.subTest(name), self.assertRaisesRegex(Exception, "of an earlier call"):
+                    jax.block_until_ready(call(-jnp.ones(3)))
+        self.same(jax.grad(lambda x: cairn.jax.function(m.fewer)(x)[0].sum())(jnp.ones(3)), jnp.ones(3))
+
     def test_settings(self):
         for settings in ({"checkpoint": False}, {"checkpoint": "bisection"}, {"memory": "4MiB"}):
             self.same(jax.grad(self.summed(cairn.jax.function(self.m.layer, **settings)))(self.x, self.w),

@@ -1,5 +1,6 @@
 """Programs: where they come from, their messages, their streams, files, and procedures of the host."""
 import contextlib
+import copy
 import io
 import os
 import pathlib
@@ -129,8 +130,20 @@ class Sources(unittest.TestCase):
         m = pickle.loads(pickle.dumps(cairn.compile("(define k 3)\n(define (f x) (* k x))", name="mine", seed=5)))
         self.assertEqual((m.f(2), m.k, repr(m)), (6, 3, "<program mine>"))
         self.assertEqual(m.copy().f(2), 6)
+        again, other = pickle.loads(pickle.dumps([m.f, m.f]))  # the program goes with them, once
+        self.assertEqual((again(2), again.machine is other.machine), (6, True))
+        self.assertIs(copy.deepcopy([m.f])[0], m.f)
+        with self.assertRaisesRegex(TypeError, "only procedures that the program defines"):
+            pickle.dumps(cairn.grad(m.f))
         host = pickle.loads(pickle.dumps(cairn.compile("(define (f x) (d x))", hosts={"d": doubled})))
         self.assertEqual(host.f(2), 4)
+
+    def test_a_copy_prints_what_it_is_called_to_print(self):
+        told = []
+        m = cairn.compile('(define (f x) (begin (write x) x))\n(write "once")', output=told.append)
+        m.copy().f(2)
+        pickle.loads(pickle.dumps(cairn.compile('(define (f x) x)\n(write "silent")', output=False).f))(3)
+        self.assertEqual("".join(told), '"once"2')
 
     def test_options(self):
         text = "(define (draw) (random-real))\n(define (words) (command-line))"

@@ -56,9 +56,9 @@ class Budgets(unittest.TestCase):
     def test_steps(self):
         run = self.m.count.start(1000, 0.0)
         self.assertFalse(run.done)
-        before = run.steps
+        self.assertEqual(run.steps, 0)
         self.assertIs(run.resume(steps=100), run)
-        self.assertEqual(run.steps, before + 100)
+        self.assertEqual((run.steps, run.progress.steps), (100, 100))
         self.assertIn("stopped: after", run.where)
         self.assertIn("count", run.where)
         self.assertEqual(run.progress.phase, "plain")
@@ -193,6 +193,18 @@ class Capsules(unittest.TestCase):
         del run
         self.assertEqual(pickle.loads(kept).value, x.sum() + 1e6)
 
+    def test_steps_are_those_of_the_run(self):
+        self.m.count(1000, 0.0)
+        run = self.m.walk.start(5000, 0.0).resume(steps=100)
+        self.m.count(1000, 0.0)  # puts it away
+        self.assertEqual(run.resume(steps=50).steps, 150)
+        again = pickle.loads(pickle.dumps(run))
+        self.assertEqual((again.steps, again.resume(steps=10).steps), (150, 160))
+        with self.assertRaises(cairn.CancelledError) as raised:
+            self.m.cancel()
+            self.m.walk(5000, 0.0)
+        self.assertLess(raised.exception.run.steps, 10)
+
     def test_into_another_process(self):
         run = self.m.walk.start(5000, 0.0).resume(steps=12345)
         with tempfile.TemporaryDirectory() as folder:
@@ -314,6 +326,30 @@ class Signals(unittest.TestCase):
         with self.assertRaises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(1)
+
+    def test_while_arguments_are_handed_over(self):
+        # Handlers raise where a signal is looked at: were that after the call, the run would have been begun.
+        class Enough(Exception):
+            pass
+
+        def ring(*_):
+            raise Enough
+
+        calls = []
+        m = cairn.compile("(define (f x) (begin (called) 1))", hosts={"called": lambda: calls.append(1)})
+        before = signal.signal(signal.SIGALRM, ring)
+        n = 1_000_000
+        try:
+            for x in ([float(i) for i in range(3 * n)], [[i] for i in range(n)], tuple((i,) for i in range(n)), {f"{i}": i for i in range(n // 4)}):
+                calls.clear()
+                signal.setitimer(signal.ITIMER_REAL, 0.01)
+                with self.assertRaises(Enough):
+                    m.f(x)
+                self.assertEqual(calls, [])
+                self.assertEqual(m.f(x), 1)  # what was made meanwhile is given back first
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
 
     def test_while_it_compiles_and_runs_for_the_first_time(self):
         with self.assertRaises(KeyboardInterrupt):

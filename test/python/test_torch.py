@@ -1,4 +1,7 @@
 """Procedures inside PyTorch, against the same functions written in PyTorch. Skipped where that is not installed."""
+import copy
+import pickle
+import signal
 import unittest
 
 import numpy as np
@@ -59,6 +62,69 @@ class Torch(unittest.TestCase):
         for _ in range(500):
             x = x + 0.01 * torch.sin(x)
         return x
+
+    def test_tensors_of_all_kinds_are_lent(self):
+        twice = cairn.torch.function(self.m.scaled)
+        grid = torch.arange(12, dtype=torch.float32).reshape(3, 4)
+        negative = torch.complex(grid, grid).conj().imag
+        self.assertTrue(negative.is_neg())
+        for tensor in (grid, grid.t(), grid[:, 1:3], grid[::2], grid[0].expand(5, 4), grid[0, 0], grid[:0], negative, torch.nn.Parameter(grid),
+                       grid.to(torch.bfloat16), grid.to(torch.int32), grid.to(torch.int64), grid.to(torch.uint8)):
+            torch.testing.assert_close(twice(tensor, 2), 2 * tensor)
+        self.assertEqual(twice(grid > 5, 2).dtype, torch.uint8)
+        many = cairn.torch.function(cairn.compile("(define (f . xs) (apply + xs))").f)
+        torch.testing.assert_close(many(*[grid] * 50), 50 * grid)
+
+    def test_values_are_tensors_of_their_own(self):
+        m = cairn.compile("(define (same x) x)\n(define (both x) (list x x))\n(define c (fill (list 4) 1.))\n(define (constant x) c)")
+        x = torch.ones(4, dtype=torch.float64)
+        for y in (cairn.torch.function(m.same)(x), *cairn.torch.function(m.both)(x), cairn.torch.function(m.constant)(x)):
+            y += 1
+        self.assertEqual((x.tolist(), m.c.tolist()), ([1] * 4, [1] * 4))
+
+    def test_what_becomes_of_a_tensor_behind_a_call_does_not_matter_to_a_run_that_was_stopped(self):
+        class Enough(Exception):
+            pass
+
+        def ring(*_):
+            raise Enough
+
+        m = cairn.compile("(define (slow n x) (if (= n 0) (sumall x) (slow (- n 1) x)))")
+        x = torch.full((1000,), 3.0, dtype=torch.float64)
+        before = signal.signal(signal.SIGALRM, ring)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            with self.assertRaises(Enough) as raised:
+                cairn.torch.function(m.slow)(10**8, x)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        x.data = torch.zeros(1)
+        others = [torch.zeros(1000, dtype=torch.float64) for _ in range(100)]
+        self.assertEqual(raised.exception.run.value, 3000)
+        del others
+
+    def test_copies_share_the_procedure(self):
+        layer = cairn.torch.function(self.m.layer, checkpoint=False)
+        for copied in (copy.deepcopy(layer), copy.copy(layer), copy.deepcopy({"layer": layer})["layer"]):
+            self.assertIs(copied.procedure, layer.procedure)
+            self.compare(copied, layer, self.x, self.w, self.b)
+
+        class Model(torch.nn.Module):
+            def __init__(self, w):
+                super().__init__()
+                self.w, self.layer = torch.nn.Parameter(w), layer
+
+            def forward(self, x):
+                return self.layer(x, self.w, 0)
+
+        model = Model(self.w.detach())
+        twin = copy.deepcopy(model)
+        with torch.no_grad():
+            twin.w.zero_()
+        self.assertEqual(twin(self.x).abs().sum(), 0)
+        self.assertNotEqual(model(self.x).abs().sum(), 0)
+        again = pickle.loads(pickle.dumps(layer))  # which has a machine of its own
+        self.compare(again, layer, self.x, self.w, self.b)
 
     def test_forward_mode(self):
         def pushed(function, primals, tangents):

@@ -3,6 +3,7 @@ import ast
 import importlib.util
 import inspect
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -127,6 +128,17 @@ class Types(unittest.TestCase):
         self.assertEqual(told(RIGHT), [])
         expected = [number for number, line in enumerate(WRONG.splitlines(), 1) if line.endswith("# wrong")]
         self.assertEqual(sorted({int(line.split(":")[1]) for line in told(WRONG)}), expected)
+
+    @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not installed")
+    def test_a_type_checker_takes_the_package(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copied = shutil.copytree(os.path.dirname(cairn.__file__), os.path.join(folder, "cairn"), ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+            for name in ("torch", "jax"):
+                if importlib.util.find_spec(name) is None:
+                    os.remove(os.path.join(copied, f"{name}.py"))
+            done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", os.path.join(folder, "cache"), "cairn"], cwd=folder,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout)
 
 
 if __name__ == "__main__":

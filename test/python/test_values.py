@@ -210,6 +210,33 @@ class Arrays(unittest.TestCase):
         self.assertEqual(half.__dlpack_device__(), (1, 0))
         self.assertEqual(self.m.total(half), 3.5)
 
+    def test_what_dlpack_asks_for(self):
+        m = cairn.compile("(define w (fill '(3) 1.))\n(define (made) (fill '(3) 2.))\n(define (half) (cast (fill '(3) 2.) 'bf16))")
+        half = m.half()
+        for options, name in (({}, "dltensor"), ({"max_version": None}, "dltensor"), ({"max_version": (0, 8)}, "dltensor"),
+                              ({"max_version": (1, 0)}, "dltensor_versioned"), ({"max_version": (1, 3), "dl_device": (1, 0), "copy": True}, "dltensor_versioned")):
+            self.assertIn(f'"{name}"', repr(half.__dlpack__(**options)))  # and is released
+        with self.assertRaisesRegex(BufferError, "not copied to"):
+            half.__dlpack__(dl_device=(2, 0))
+        for wrong in ({"max_version": 1}, {"dl_device": "cpu"}, {"max_version": (1, 0, 0)}, {"anything": 1}):
+            with self.assertRaises(TypeError):
+                half.__dlpack__(**wrong)
+        with self.assertRaises(ValueError):
+            half.__dlpack__(stream=1)
+        if hasattr(np, "from_dlpack"):
+            result, constant = m.made(), m.w
+            np.from_dlpack(result.base.obj)[0] = 5
+            np.from_dlpack(constant.base.obj, **({"copy": True} if np.lib.NumpyVersion(np.__version__) >= "2.1.0" else {}))
+            self.assertEqual((result.tolist(), m.w.tolist()), ([5, 2, 2], [1, 1, 1]))
+
+    def test_a_tuple_that_would_be_a_dictionary_is_refused(self):
+        C, P = cairn.Character, cairn.Pair
+        for first in (C("\u0102"), C("\u5000"), P(C("\u0102"), C("\u0100"))):
+            with self.assertRaisesRegex(ValueError, "argument 1.*take for a dictionary"):
+                self.m.same((first, [], "key", 1, []))
+        for other in ((C("a"), [], "key", 1, []), (C("\u0102"), [], "key", 1), (C("\u0102"), 2, "key", 1, []), ("\u0102", [], "key", 1, [])):
+            self.assertEqual(self.m.same(other), other)
+
     def test_an_array_outlives_its_module(self):
         made = cairn.compile("(define (made) (fill '(1000) 2.5))").made()
         self.assertEqual(made.sum(), 2500.0)

@@ -15,7 +15,7 @@ import sys
 import sysconfig
 import tempfile
 
-from run import interpreter, quietly, skip
+from run import compilers_of, folder_of, interpreter, quietly, skip
 
 # Of every Debian and Ubuntu: the policy of manylinux wheels, less what no wheel of ours should want.
 COMMON = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1", "libstdc++.so.6",
@@ -97,7 +97,7 @@ def main():
         wheel = arguments.wheel
         if wheel is None:
             made = quietly([os.path.join(arguments.root, "tools", "python", "wheel"), "--config-settings",
-                            f"build-dir={os.path.abspath(arguments.build)}/python-own/{{wheel_tag}}"], env={**os.environ, "PYTHON": base, "WHEELS": folder})
+                            f"build-dir={folder_of(os.path.abspath(arguments.build), 'own')}"], env={**os.environ, **compilers_of(arguments.build), "PYTHON": base, "WHEELS": folder})
             wheels = glob.glob(os.path.join(folder, "cairn-*.whl"))
             if made.returncode != 0 or len(wheels) != 1:
                 sys.exit(f"no wheel was made:\n{made.stdout[-6000:]}")

@@ -1,6 +1,7 @@
 // See arena.h.
 #include "ops/cpu/device/arena.h"
 
+#include "ops/cpu/device/pages.h"
 #include "ops/forbidden.h"
 
 #include <algorithm>
@@ -14,7 +15,6 @@ namespace cairn::ops::cpu {
 namespace {
 
 constexpr std::int64_t kBlocksInSlab = 64;
-constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
 
 } // namespace
 
@@ -71,7 +71,7 @@ void* Arena::map(std::int64_t bytes) {
     memory = attempt();
   }
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  if (bytes >= 2 * kHugePage) madvise(memory, static_cast<std::size_t>(bytes), MADV_HUGEPAGE); // only advice
+  advise_large_pages(memory, bytes);
   return memory;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ops/cpu/device/pace.h"
+#include "ops/cpu/device/pages.h"
 
 #include <algorithm>
 #include <array>
@@ -51,9 +52,11 @@ public:
     for (Held& held : spare().kept)
       if (held.bytes >= bytes && (held_.memory == nullptr || held.bytes < held_.bytes)) std::swap(held_, held);
     if (held_.memory != nullptr) return;
-    const std::int64_t rounded = (bytes + 63) / 64 * 64;
-    held_ = {std::unique_ptr<void, Free>(std::aligned_alloc(64, static_cast<std::size_t>(rounded))), rounded};
+    const std::int64_t unit = bytes >= 2 * kHugePage ? kHugePage : 64, rounded = (bytes + unit - 1) / unit * unit;
+    held_ = {std::unique_ptr<void, Free>(std::aligned_alloc(static_cast<std::size_t>(unit), static_cast<std::size_t>(rounded))),
+             rounded};
     if (held_.memory == nullptr) held_.bytes = 0;
+    if (held_.memory != nullptr) advise_large_pages(held_.memory.get(), rounded);
   }
   ~Scratch() {
     Spare& thread = spare();

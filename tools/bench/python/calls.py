@@ -82,17 +82,40 @@ def main():
             def backward(ctx, c):
                 return 2 * c
 
-        x, plain = torch.ones(4, requires_grad=True), torch.ones(4)
-        one = torch.ones(4)
-        inner = least(lambda: m.twice(small), rounds)
+        class Empty(torch.autograd.Function):
+            """What PyTorch takes for a function that does nothing: it gives its argument."""
+
+            @staticmethod
+            def forward(ctx, x):
+                return x.detach()
+
+            @staticmethod
+            def backward(ctx, c):
+                return c
+
+        x, plain = torch.ones(4, dtype=torch.float64, requires_grad=True), torch.ones(4, dtype=torch.float64)
+        one = torch.ones(4, dtype=torch.float64)
+        pullback = cairn.vjp(m.twice, small)[1]
 
         def both(function):
             torch.autograd.grad(function(x), x, one)
 
-        row("PyTorch: a layer of 4 numbers, forward", least(lambda: layer(plain), rounds),
-            f"written in Python as an autograd.Function {least(lambda: Twice.apply(plain), rounds):.2f}; the procedure from NumPy {inner:.2f}")
-        row("PyTorch: with a graph", least(lambda: layer(x), rounds), f"as an autograd.Function {least(lambda: Twice.apply(x), rounds):.2f}")
-        row("PyTorch: forward and backward", least(lambda: both(layer), rounds), f"as an autograd.Function {least(lambda: both(Twice.apply), rounds):.2f}")
+        # In turns, so that what is subtracted has been measured beside what it is subtracted from.
+        calls = {"inner": lambda: m.twice(small), "plain": lambda: layer(plain), "graph": lambda: layer(x), "both": lambda: both(layer),
+                 "empty plain": lambda: Empty.apply(plain), "empty graph": lambda: Empty.apply(x), "empty both": lambda: both(Empty.apply),
+                 "twice plain": lambda: Twice.apply(plain), "twice graph": lambda: Twice.apply(x), "twice both": lambda: both(Twice.apply),
+                 "pullback": lambda: pullback(small)}
+        for call in calls.values():
+            call()
+        taken = dict.fromkeys(calls, float("inf"))
+        for _ in range(rounds):
+            for name, call in calls.items():
+                taken[name] = min(taken[name], least(call, 1))
+        for name, what in (("plain", "forward"), ("graph", "forward, with a graph"), ("both", "forward and backward")):
+            inside = taken["inner"] + (taken["pullback"] if name == "both" else 0)
+            row(f"PyTorch: a layer of 4 numbers, {what}", taken[name],
+                f"its procedures from NumPy {inside:.2f}, so {taken[name] - inside:.2f} more; an empty autograd.Function {taken['empty ' + name]:.2f}, "
+                f"so {taken[name] - inside - taken['empty ' + name]:.2f} more than both; one of the same in PyTorch {taken['twice ' + name]:.2f}")
     try:
         import jax
 

@@ -23,7 +23,7 @@ from ._errors import (BudgetError, CancelledError, CapsuleError, CompileError, E
                       refusal as _refusal)
 from ._explanation import Explanation
 from ._kinds import Character, Pair, Symbol
-from ._programs import Host, Module, Program, compile, host
+from ._programs import Host, Module, Program, compile, host, reduced as _reduced
 from ._runs import Progress, Run, kept_run as _kept_run, start
 
 __version__ = f"{_cairn.version // 1000000}.{_cairn.version // 1000 % 1000}.{_cairn.version % 1000}"
@@ -44,7 +44,7 @@ def _jacobian(rows: Any, results: int, arguments: int) -> Any:
     return _numpy.ascontiguousarray(found.astype(_numpy.float64).reshape(results, arguments))
 
 
-_cairn.set_up(pair=Pair, symbol=Symbol, character=Character, failure=_failure, refusal=_refusal, kept_run=_kept_run, start=start,
+_cairn.set_up(pair=Pair, symbol=Symbol, character=Character, failure=_failure, refusal=_refusal, kept_run=_kept_run, start=start, reduced=_reduced,
               asarray=_numpy.asarray, scalar=_numpy.generic, contiguous=_contiguous, jacobian=_jacobian,
               main_thread=_threading.main_thread().ident)
 

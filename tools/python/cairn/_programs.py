@@ -90,6 +90,18 @@ def _writer(output: Any) -> Optional[Callable[[str], Any]]:
     raise TypeError(f"output: expected a stream or a function of text, got a {type(output).__name__}")
 
 
+class _Later:
+    """Output that is dropped until it speaks."""
+
+    def __init__(self, write: Optional[Callable[[str], Any]]) -> None:
+        self._write = write
+        self.speaks = False
+
+    def __call__(self, text: str) -> None:
+        if self.speaks and self._write is not None:
+            self._write(text)
+
+
 def _reader(given: Any) -> Optional[Callable[[], str]]:
     if given is None:
         return lambda: sys.stdin.readline()
@@ -124,6 +136,9 @@ class Program:
         """An empty machine for it."""
         options = {**self.options, **changed}
         options["output"] = _writer(options.get("output"))
+        return self._made(options)
+
+    def _made(self, options: Dict[str, Any]) -> Machine:
         options["input"] = _reader(options.get("input"))
         made = Machine(hosts=[(name, h.parameters, h.call, h.derivative, h.reverse, h.forward, h.repeatable) for name, h in self.hosts.items()],
                        **options)
@@ -132,21 +147,49 @@ class Program:
         made.program = self
         return made
 
-    def started(self, **changed: Any) -> Machine:
+    def started(self) -> Machine:
         """A machine in which the program has run, so that its definitions are there."""
-        made = self.machine(**changed)
+        made = self.machine()
         made.load(self.code)
         made.run(None, None, None)
+        return made
+
+    def again(self, **changed: Any) -> Machine:
+        """The same once more; what the program prints meanwhile is not printed again."""
+        options = {**self.options, **changed}
+        write = _Later(_writer(options.get("output")))
+        made = self._made({**options, "output": write})
+        made.load(self.code)
+        made.run(None, None, None)
+        write.speaks = True
         return made
 
     def on(self, device: str) -> Machine:
         """The machine for calls on a device that is not that of its options; what the program prints is not printed again."""
         if device not in self._elsewhere:
-            self._elsewhere[device] = self.started(device=device, output=False)
+            self._elsewhere[device] = self.again(device=device)
         return self._elsewhere[device]
+
+    def own(self) -> Machine:
+        """The machine of procedures that were pickled with it."""
+        if "" not in self._elsewhere:
+            self._elsewhere[""] = self.again()
+        return self._elsewhere[""]
 
     def __getstate__(self) -> Dict[str, Any]:
         return {**self.__dict__, "_elsewhere": {}}
+
+
+def reduced(procedure: Procedure) -> Tuple[Any, ...]:
+    """How a procedure pickles: by the name that the program gives it."""
+    name = procedure.__name__
+    if name is None:
+        raise TypeError("only procedures that the program defines are pickled: pickle these, and make what is made of them anew")
+    return _found, (program_of(procedure.machine), name)
+
+
+def _found(program: Program, name: str) -> Any:
+    return program.own().lookup(name)
 
 
 def program_of(machine: Machine) -> Program:
@@ -195,8 +238,7 @@ class Module:
 
     def copy(self) -> "Module":
         """The same program in a machine of its own, where it runs again (what it prints is not printed again)."""
-        made = Module(self._program, self._program.started(output=False))
-        return made
+        return Module(self._program, self._program.again())
 
     def cancel(self) -> None:
         """Stops the call that is going on in another thread, or else the next one: it raises :class:`CancelledError`."""

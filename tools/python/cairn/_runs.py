@@ -19,7 +19,7 @@ _SLICE = 200_000  # steps between two looks at progress, to begin with
 
 
 class Progress(NamedTuple):
-    """How far a stopped run is. ``phase`` of the outermost gradient in it: ``"plain"`` (there is none), ``"forward"``, ``"backward"``. Numbers
+    """How far a stopped run is. ``steps`` are its own; ``phase`` of the outermost gradient in it: ``"plain"`` (there is none), ``"forward"``, ``"backward"``. Numbers
     of the gradient are 0 while they are unknown."""
 
     steps: int
@@ -33,8 +33,9 @@ class Run:
     """A call that can be stopped and goes on: ``procedure.start(*arguments)`` makes one, and an exception that stopped a call has one as its
     ``run``. It pickles with its program, after its end with its value, and goes on in any process; one that has failed raises its error again."""
 
-    def __init__(self, program: "Program", machine: Optional[Machine], capsule: Optional[bytes] = None) -> None:
+    def __init__(self, program: "Program", machine: Optional[Machine], capsule: Optional[bytes] = None, begun: int = 0) -> None:
         self._program = program
+        self._begun = begun  # steps of the machine before it
         self._machine = machine
         self._capsule = capsule
         self._holder = _holder(self)  # by which the machine knows whose what is stopped in it is
@@ -102,7 +103,7 @@ class Run:
                 status, value, used, progress = made
                 if status == _OK:
                     self._value, self._done, self._machine = value, True, None
-                return status, used, _progress_of(progress)
+                return status, used, self._progress_of(progress)
         return None
 
     def _shown(self, steps: Optional[int], work: Optional[int], progress: Union[bool, Callable[[Progress], Any]]) -> None:
@@ -163,13 +164,17 @@ class Run:
 
     @property
     def steps(self) -> int:
-        """Steps of the machine since its program began."""
-        return self._asked(lambda machine: machine.steps(self._holder))
+        """Its steps so far."""
+        return self._asked(lambda machine: machine.steps(self._holder)) - self._begun
 
     @property
     def progress(self) -> Progress:
         """How far it is."""
-        return _progress_of(self._asked(lambda machine: machine.progress(self._holder)))
+        return self._progress_of(self._asked(lambda machine: machine.progress(self._holder)))
+
+    def _progress_of(self, found: Tuple[int, int, int, int, int]) -> Progress:
+        steps, phase, length, executed, predicted = found
+        return Progress(steps - self._begun, _PHASES[phase], length, executed, predicted)
 
     @property
     def where(self) -> str:
@@ -184,10 +189,10 @@ class Run:
             self._cancelled = True
 
     def __getstate__(self) -> Dict[str, Any]:
-        return {"program": self._program, "capsule": None if self._done else self.capsule, "value": self._value, "done": self._done}
+        return {"program": self._program, "capsule": None if self._done else self.capsule, "value": self._value, "done": self._done, "begun": self._begun}
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
-        self.__init__(state["program"], None, state["capsule"])  # type: ignore[misc]
+        self.__init__(state["program"], None, state["capsule"], state["begun"])  # type: ignore[misc]
         self._value, self._done = state["value"], state["done"]
 
     def __repr__(self) -> str:
@@ -208,11 +213,6 @@ def _holder(run: Run) -> Callable[[bytes], None]:
             kept._put_away(capsule)
 
     return keep
-
-
-def _progress_of(found: Tuple[int, int, int, int, int]) -> Progress:
-    steps, phase, length, executed, predicted = found
-    return Progress(steps, _PHASES[phase], length, executed, predicted)
 
 
 def _bar(run: Run) -> Tuple[Optional[Callable[[Progress], Any]], Optional[Callable[[], None]]]:
@@ -241,7 +241,7 @@ def start(procedure: Procedure, *arguments: Any) -> Run:
 
     machine = procedure.machine
     run = Run(program_of(machine), machine)
-    machine.begin(run._holder, procedure, *arguments)
+    run._begun = machine.begin(run._holder, procedure, *arguments)
     return run
 
 
@@ -249,6 +249,6 @@ def kept_run(machine: Machine) -> Run:
     """Of a call that was stopped by a signal, or cancelled."""
     from ._programs import program_of
 
-    run = Run(program_of(machine), machine)
+    run = Run(program_of(machine), machine, begun=machine.begun)
     machine.hold(run._holder)
     return run

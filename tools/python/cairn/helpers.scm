@@ -61,7 +61,14 @@
       (python/scheduled how
         (lambda () (list->vector (if how (checkpoint-*j-update g x 1 rule state) (*j-update g x 1 rule state))))))))
 
-; For layers of other libraries: the cotangents, as a list, of the arguments at these places. `kinds` has for each part of the value #t where it is
+; For layers of other libraries: the value and the gradients as one list.
+(define (python/value-and-grad-list f how places)
+  (let ((reverse (python/reverse how)))
+    (lambda arguments
+      (let (((cons y g) (reverse (python/at f arguments places) (python/point arguments places) 1)))
+        (cons y (python/of-places g places))))))
+(define (python/of-places g places) (if (number? g) (map (lambda (p) 0) places) g))
+; The cotangents, as a list, of the arguments at these places. `kinds` has for each part of the value #t where it is
 ; a number, whose cotangent comes as a tensor; of a value that is no list it is one truth, of a vector a vector.
 (define (python/pull-back f how)
   (let ((reverse (python/reverse how)))
@@ -73,7 +80,7 @@
                         (cond ((pair? kinds) (map python/cotangent kinds cs))
                               ((vector? kinds) (list->vector (map python/cotangent (vector->list kinds) cs)))
                               (else (let (((cons c rest) cs)) (python/cotangent kinds c)))))))
-          (if (number? g) (map (lambda (p) 0) places) g))))))
+          (python/of-places g places))))))
 (define (python/push-forward f)
   (lambda (places count . all)
     (let (((cons xs dxs) (python/split all count)))
@@ -87,7 +94,7 @@
     (lambda all
       (let ((xs (python/but-last all)))
         (let (((cons y g) (reverse (python/at f xs places) (python/point xs places) (python/last all))))
-          (if (number? g) (map (lambda (p) 0) places) g))))))
+          (python/of-places g places))))))
 (define (python/push-forward-at f places)
   (lambda all
     (let ((xs (python/but-last all)))

@@ -14,6 +14,7 @@ from ._derivatives import Checkpoint, Differentiable, Size, _how, _made, _proced
 __all__ = ["Function", "function"]
 
 _MODES = ("reverse", "forward")
+_STRUCT: Any = jax.ShapeDtypeStruct  # which has no type hints
 
 
 def function(procedure: Differentiable, *, mode: str = "reverse", result: Any = None, checkpoint: Checkpoint = True,
@@ -37,11 +38,13 @@ def function(procedure: Differentiable, *, mode: str = "reverse", result: Any = 
 class Function:
     """A procedure as a function that JAX differentiates."""
 
-    def __init__(self, procedure: Procedure, how: Union[bool, str], modes: Sequence[str], result: Any = None) -> None:
+    def __init__(self, procedure: Procedure, how: Union[bool, str], modes: Sequence[str], result: Any = None,
+                 derivative: bool = False) -> None:
         self.procedure = procedure
         self._how = how
         self._modes = list(modes)
         self._result = result
+        self._derivative = derivative  # of another one: where a part does not matter it gives 0
         self._results: Dict[Any, Any] = {}
         self._rules: Dict[Any, "Function"] = {}
         self._apply = self._with_vjp() if self._modes[0] == "reverse" else self._with_jvp()
@@ -57,7 +60,7 @@ class Function:
         return jax.pure_callback(functools.partial(self._on_host, like), like, *arguments, vmap_method="sequential")
 
     def _on_host(self, like: Any, *arguments: Any) -> Any:
-        return _fitted(self._computed([_lent(a) for a in arguments]), like)
+        return _fitted(self._computed([_lent(a) for a in arguments]), like, self._derivative)
 
     def _computed(self, arguments: Sequence[Any]) -> Any:
         value, draws = self.procedure.machine.call(None, self.procedure, *arguments)
@@ -85,13 +88,13 @@ class Function:
         key = (kind, tuple(places), tree, tuple((leaf.shape, leaf.dtype) for leaf in leaves))
         if key not in self._rules:
             settings: List[Any] = [self._how, list(places)] if kind == "pull-back-at" else [list(places)]
-            self._rules[key] = Function(_made(kind, self.procedure, *settings), self._how, self._modes[1:] or self._modes, result)
+            self._rules[key] = Function(_made(kind, self.procedure, *settings), self._how, self._modes[1:] or self._modes, result, True)
         return self._rules[key]
 
     @functools.cached_property
     def _again(self) -> "Function":
         """The same function as derivatives of derivatives see it."""
-        return self if len(self._modes) == 1 else Function(self.procedure, self._how, self._modes[1:], self._result)
+        return self if len(self._modes) == 1 else Function(self.procedure, self._how, self._modes[1:], self._result, self._derivative)
 
     def _with_vjp(self) -> Any:
         apply: Any = jax.custom_vjp(self._called)
@@ -101,7 +104,7 @@ class Function:
 
         def backward(arguments: Any, cotangent: Any) -> Any:
             places = _places(arguments)
-            wanted = [jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), arguments[i]) for i in places]
+            wanted = [jax.tree.map(lambda x: _STRUCT(x.shape, x.dtype), arguments[i]) for i in places]
             parts = self._rule("pull-back-at", places, wanted)._apply(*arguments, cotangent) if places else []
             found = dict(zip(places, parts))
             return tuple(jax.tree.map(_floating_part, a, found[i]) if i in found else jax.tree.map(_no_part, a) for i, a in enumerate(arguments))
@@ -161,24 +164,37 @@ def _lent(argument: Any) -> Any:
     return array.item() if array.ndim == 0 else array
 
 
-def _described(value: Any) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(np.shape(value), jax.dtypes.canonicalize_dtype(np.asarray(value).dtype))
+def _described(value: Any) -> Any:
+    return _STRUCT(np.shape(value), jax.dtypes.canonicalize_dtype(np.asarray(value).dtype))
 
 
-def _fitted(value: Any, like: Any) -> Any:
-    """A value of Cairn's in the sizes and types that JAX was told; a 0 stands for zeros of any structure."""
-    if isinstance(like, jax.ShapeDtypeStruct):
+def _fitted(value: Any, like: Any, derivative: bool) -> Any:
+    """A value of Cairn's in the sizes and types that JAX was told; a 0 of a derivative stands for zeros of any structure."""
+    if isinstance(like, _STRUCT):
         array = np.asarray(value)
-        if isinstance(value, (int, float)) and value == 0:
+        if derivative and isinstance(value, (int, float)) and value == 0:
             return np.zeros(like.shape, like.dtype)  # a part that does not matter
         if array.shape != like.shape:
-            raise ValueError(f"the value has the shape {array.shape}, that of an earlier call had {like.shape}: a function of JAX's has one for "
-                             "arguments of the same shapes, which result= may say")
+            raise ValueError(f"the value has the shape {array.shape}, that of an earlier call had {like.shape}: {_ONE_FORM}")
         if not np.can_cast(array.dtype, like.dtype, "same_kind"):
             raise ValueError(f"the value has the type {array.dtype}, that of an earlier call had {like.dtype}: say result=, or let the procedure give "
                              "the same type for all numbers")
         return array.astype(like.dtype, copy=False)
+    if derivative and isinstance(value, (int, float)):  # of a structure none of whose parts matters
+        return jax.tree.map(lambda part: _fitted(0, part, True), like)
     if isinstance(like, dict):
-        return {key: _fitted(0 if isinstance(value, (int, float)) else value[key], part) for key, part in like.items()}
-    parts: Optional[Sequence[Any]] = None if isinstance(value, (int, float)) else value
-    return _sequence(type(like), [_fitted(0 if parts is None else parts[i], part) for i, part in enumerate(like)])
+        if not isinstance(value, dict) or value.keys() != like.keys():
+            raise ValueError(f"the value is {_told(value)}, that of an earlier call was a dict of {sorted(like)}: {_ONE_FORM}")
+        return {key: _fitted(value[key], part, derivative) for key, part in like.items()}
+    if not isinstance(value, (list, tuple)) or len(value) != len(like):
+        raise ValueError(f"the value is {_told(value)}, that of an earlier call had {len(like)} parts: {_ONE_FORM}")
+    return _sequence(type(like), [_fitted(v, part, derivative) for v, part in zip(value, like)])
+
+
+_ONE_FORM = "a function of JAX's has one form for arguments of the same shapes, which result= may say"
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"a dict of {sorted(value)}"
+    return f"a {type(value).__name__} of {len(value)} parts" if isinstance(value, (list, tuple)) else f"one {type(value).__name__}"

@@ -6,11 +6,12 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 import torch
 from torch.autograd import forward_ad
+from torch.utils.dlpack import from_dlpack
 
+from . import _cairn
 from ._cairn import Array, Procedure
 from ._derivatives import Checkpoint, Differentiable, Size, _how, _made, _procedure
 from ._errors import ProgramError
-from ._kinds import Pair
 
 __all__ = ["Function", "function"]
 
@@ -28,41 +29,57 @@ def function(procedure: Differentiable, *, checkpoint: Checkpoint = True, memory
 
 
 class Function:
-    """A procedure as a function that PyTorch differentiates: call it with tensors and numbers."""
+    """A procedure as a function that PyTorch differentiates: call it with tensors and numbers. Copies (``copy.deepcopy``) share the procedure."""
 
     def __init__(self, procedure: Procedure, how: Union[bool, str]) -> None:
         self.procedure = procedure
         self._how = how
+        self._lending = procedure.machine.call_lending
         self._value_and_grad: Dict[Tuple[int, ...], Any] = {}
+        self._wanted: Dict[Tuple[bool, ...], Tuple[int, ...]] = {}
         self._pullback: Optional["Function"] = None
         self._pushforward: Optional["Function"] = None
         self._scalar = False  # the value was one number the last time: then it is computed with its gradient at once
 
     def __call__(self, *arguments: Any) -> Any:
-        return self._applied(None, arguments)
+        return self._from(None, arguments)
 
-    def _applied(self, draws: Any, arguments: Sequence[Any]) -> Any:
-        given = _Call(draws)
-        outputs = (_Transformed if _transforms_active() else _Apply).apply(self, given, *arguments)
-        return outputs if given.several else outputs[0] if isinstance(outputs, tuple) else outputs
+    def _from(self, draws: Optional[int], arguments: Sequence[Any]) -> Any:
+        """The value, with the random numbers of an earlier call."""
+        if _transforms_active():
+            return _Transformed.apply(self, _Call(draws), *arguments)
+        graph = torch.is_grad_enabled()
+        if graph:
+            for argument in arguments:
+                if isinstance(argument, torch.Tensor) and argument.requires_grad:
+                    return _applied(self, draws, True, *arguments)
+        if forward_ad._current_level >= 0:
+            return _applied(self, draws, graph, *arguments)
+        return self._lending(draws, self.procedure, *arguments)[0]
 
     def __repr__(self) -> str:
         return f"cairn.torch.function({self.procedure!r})"
 
-    # The value, and the gradients of those arguments that want one, or None where it is to be had by the pullback.
-    def _computed(self, call: "_Call", arguments: Sequence[Any], wanted: Sequence[int]) -> Tuple[Any, Any]:
-        if not self._scalar or not wanted:
-            return call.value_of(self.procedure, arguments), None
-        key = tuple(wanted)
-        procedure = self._value_and_grad.get(key)
+    def __reduce__(self) -> Any:
+        return (Function, (self.procedure, self._how))
+
+    def _places(self, needed: Tuple[bool, ...]) -> Tuple[int, ...]:
+        """Of arguments whose gradients are wanted, by what PyTorch says of all that it was given."""
+        places = self._wanted.get(needed)
+        if places is None:
+            places = self._wanted[needed] = tuple(i - _BEFORE for i, n in enumerate(needed) if n)
+        return places
+
+    def value_and_gradient(self, draws: Optional[int], arguments: Sequence[Any], wanted: Tuple[int, ...]) -> Optional[Tuple[Any, Any, Any, Any]]:
+        """What a call gives, and the gradients of those arguments; nothing where the value has turned out to be no number."""
+        procedure = self._value_and_grad.get(wanted)
         if procedure is None:
-            procedure = self._value_and_grad[key] = _made("value-and-grad", self.procedure, self._how, list(key))
+            procedure = self._value_and_grad[wanted] = _made("value-and-grad-list", self.procedure, self._how, list(wanted))
         try:
-            value, gradient = call.value_of(procedure, arguments)
+            (value, *gradient), (number, *_), draws = self._lending(draws, procedure, *arguments)
         except ProgramError:
-            self._scalar = False  # the value may have another form this time; what else is wrong is told as without derivatives
-            return call.value_of(self.procedure, arguments), None
-        return value, gradient
+            return None  # what else is wrong is told as without derivatives
+        return value, number, draws, gradient
 
     def pullback(self) -> "Function":
         """The map from a cotangent to those of the arguments, itself a function that PyTorch differentiates."""
@@ -78,26 +95,24 @@ class Function:
 
 
 class _Call:
-    """What is known of one call beside its tensors."""
+    """Of a call under transforms, what is known beside its tensors."""
 
-    __slots__ = ("several", "kinds", "draws", "graph")
+    __slots__ = ("kinds", "draws")
 
     def __init__(self, draws: Any) -> None:
-        self.several = False
-        self.graph = torch.is_grad_enabled()  # which it never is in the passes themselves
         self.draws = draws  # with what random numbers it began, if it draws any; derivatives, which run it again, draw the same
         self.kinds: Any = False  # for each part of the value, whether it is a number; a list, a tuple, or one truth
 
 
-    def value_of(self, procedure: Procedure, arguments: Sequence[Any]) -> Any:
-        if self.draws is _MANY:
-            raise ValueError("derivatives under vmap of a procedure that draws random numbers: call it for one element after the other, or hand the "
-                             "random numbers to it")
-        value, self.draws = procedure.machine.call(self.draws, procedure, *arguments)
-        return value
-
-
 _MANY = object()  # draws of calls for several elements
+
+
+def _drawn(draws: Any) -> Optional[int]:
+    if draws is _MANY:
+        raise ValueError("derivatives under vmap of a procedure that draws random numbers: call it for one element after the other, or hand the "
+                         "random numbers to it")
+    drawn: Optional[int] = draws
+    return drawn
 
 
 def _lent(argument: Any) -> Any:
@@ -107,8 +122,8 @@ def _lent(argument: Any) -> Any:
             _refuse_nested(argument.values() if isinstance(argument, dict) else argument)
         return argument
     try:
-        if argument.requires_grad:
-            argument = argument.detach()
+        if argument.requires_grad or argument.is_neg():
+            argument = argument.detach().resolve_neg()
         return argument.numpy() if argument.dtype is not torch.bfloat16 else argument
     except (RuntimeError, TypeError) as error:
         if not argument.is_cpu:
@@ -127,35 +142,32 @@ def _refuse_nested(items: Any) -> None:
             _refuse_nested(item.values() if isinstance(item, dict) else item)
 
 
+def _keeper(tensor: torch.Tensor) -> Any:
+    """What keeps the elements of a tensor whatever becomes of that: ``tensor.data = other`` lets them go, ``resize_`` of their storage moves them."""
+    alias = tensor.detach()
+    return alias.numpy() if alias.dtype is not torch.bfloat16 else alias
+
+
 def _given(value: Any) -> torch.Tensor:
     """A value of Cairn's as a tensor."""
     if isinstance(value, np.ndarray):
         return torch.from_numpy(value)
     if isinstance(value, Array):
-        return torch.from_dlpack(value)
+        return from_dlpack(value)
     if isinstance(value, (float, int)):
         return torch.tensor(value, dtype=torch.float64)
     raise TypeError(f"a value of the procedure is a {type(value).__name__}, no tensor and no number")
 
 
-def _outputs(call: _Call, value: Any) -> Tuple[torch.Tensor, ...]:
-    """The parts of a value as tensors; the call learns what they were."""
-    if isinstance(value, Pair):
-        raise TypeError("the value of the procedure is a pair whose second part is no list: let it give a list or a vector of its parts")
-    call.several = isinstance(value, (list, tuple))
-    if call.several:
-        call.kinds = type(value)(isinstance(v, (float, int)) for v in value)
-        return tuple(_given(v) for v in value)
-    call.kinds = isinstance(value, (float, int))
-    return (_given(value),)
-
-
+# Of a call: its function, whether the parts of its value were numbers, with what random numbers it began, the places of the arguments whose gradients
+# are wanted, and these where the value was computed with them.
+_Known = Tuple[Function, Any, Any, Tuple[int, ...], Optional[Sequence[Any]]]
 _SAVED = object()  # stands for a tensor that PyTorch keeps
 
 
-def _kept(ctx: Any, function: Function, call: _Call, arguments: Sequence[Any], outputs: Sequence[torch.Tensor]) -> None:
+def _keep(ctx: Any, call: "_Known", arguments: Sequence[Any], outputs: Any) -> None:
     """What derivatives need of a call."""
-    ctx.function, ctx.call, ctx.others = function, call, None
+    ctx.call, ctx.others = call, None
     tensors: Sequence[Any] = arguments
     for a in arguments:
         if not isinstance(a, torch.Tensor):
@@ -165,12 +177,14 @@ def _kept(ctx: Any, function: Function, call: _Call, arguments: Sequence[Any], o
     ctx.save_for_backward(*tensors)
     if forward_ad._current_level >= 0:
         ctx.save_for_forward(*tensors)
-        ctx.results = [(o.shape, o.dtype) for o in outputs]
-    for o in outputs:
-        if not o.is_floating_point():
-            ctx.mark_non_differentiable(*(o for o in outputs if not o.is_floating_point()))
-            break
+        ctx.results = [(o.shape, o.dtype) for o in _several(outputs)]
+    if isinstance(outputs, tuple) or not outputs.is_floating_point():
+        ctx.mark_non_differentiable(*(o for o in _several(outputs) if not o.is_floating_point()))
     ctx.set_materialize_grads(False)
+
+
+def _several(outputs: Any) -> Tuple[torch.Tensor, ...]:
+    return outputs if isinstance(outputs, tuple) else (outputs,)
 
 
 def _arguments(ctx: Any) -> Sequence[Any]:
@@ -181,41 +195,45 @@ def _arguments(ctx: Any) -> Sequence[Any]:
     return [next(following) if other is _SAVED else other for other in ctx.others]
 
 
+_BEFORE = 3  # what _Apply is given before the arguments
+
+
 class _Apply(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, function: Function, call: _Call, *arguments: Any) -> Any:
-        needed = ctx.needs_input_grad
-        wanted = [i - 2 for i, n in enumerate(needed) if n] if call.graph and True in needed else ()
-        value, gradient = function._computed(call, [_lent(a) for a in arguments], wanted)
-        outputs = _outputs(call, value)
-        if wanted or forward_ad._current_level >= 0:
-            function._scalar = not call.several and outputs[0].numel() == 1
-            ctx.wanted, ctx.gradient = wanted, gradient
-            _kept(ctx, function, call, arguments, outputs)
-        return outputs if call.several else outputs[0]
+    def forward(ctx: Any, function: Function, draws: Optional[int], graph: bool, *arguments: Any) -> Any:
+        wanted = function._places(ctx.needs_input_grad) if graph else ()
+        made = function.value_and_gradient(draws, arguments, wanted) if wanted and function._scalar else None
+        outputs, kinds, draws, gradient = made or (*function._lending(draws, function.procedure, *arguments), None)
+        function._scalar = kinds is True or (kinds is False and outputs.numel() == 1)
+        _keep(ctx, (function, kinds, draws, wanted, gradient), arguments, outputs)
+        return outputs
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> Any:
+        function, kinds, draws, wanted, gradient = ctx.call
         arguments = _arguments(ctx)
         parts: List[Any] = [None] * len(arguments)
         if all(c is None for c in cotangents):
-            return (None, None, *parts)
+            return (None, None, None, *parts)
         if torch.is_grad_enabled() or _transforms_active():
-            return (None, None, *_pulled(ctx, ctx.wanted, arguments, cotangents))
-        if ctx.gradient is not None:
-            for i, part in zip(ctx.wanted, ctx.gradient):
+            return (None, None, None, *_pulled(ctx, arguments, cotangents))
+        if gradient is not None:
+            for i, part in zip(wanted, gradient):
                 parts[i] = _like(part, arguments[i]) * cotangents[0].to(arguments[i].dtype)
         else:
-            lent = [_lent(a) for a in arguments]
-            lent += [0 if c is None else _lent(c) for c in cotangents]
-            pulled = _Call(ctx.call.draws).value_of(ctx.function.pullback().procedure, [ctx.wanted, len(arguments), ctx.call.kinds, *lent])
-            for i, part in zip(ctx.wanted, pulled):
+            pullback = function.pullback()
+            given = [0 if c is None else c for c in cotangents]
+            pulled, _, _ = pullback._lending(draws, pullback.procedure, list(wanted), len(arguments), kinds, *arguments, *given)
+            for i, part in zip(wanted, pulled):
                 parts[i] = _like(part, arguments[i])
-        return (None, None, *parts)
+        return (None, None, None, *parts)
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
-        return _pushed(ctx, tangents[2:])
+        return _pushed(ctx, tangents[_BEFORE:])
+
+
+_applied: Callable[..., Any] = super(torch.autograd.Function, _Apply).apply  # without what that does for transforms, of which there are none
 
 
 class _Transformed(torch.autograd.Function):
@@ -223,21 +241,21 @@ class _Transformed(torch.autograd.Function):
 
     @staticmethod
     def forward(function: Function, call: _Call, *arguments: Any) -> Any:
-        outputs = _outputs(call, call.value_of(function.procedure, [_lent(a) for a in arguments]))
-        return outputs if call.several else outputs[0]
+        outputs, call.kinds, call.draws = function._lending(_drawn(call.draws), function.procedure, *arguments)
+        return outputs
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         function, call, *arguments = inputs
-        ctx.wanted = [i - 2 for i, needed in enumerate(ctx.needs_input_grad) if needed]
-        _kept(ctx, function, call, arguments, output if call.several else (output,))
+        wanted = tuple(i - 2 for i, needed in enumerate(ctx.needs_input_grad) if needed)
+        _keep(ctx, (function, call.kinds, call.draws, wanted, None), arguments, output)
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> Any:
         arguments = _arguments(ctx)
         if all(c is None for c in cotangents):
             return (None, None, *(None for _ in arguments))
-        return (None, None, *_pulled(ctx, ctx.wanted, arguments, cotangents))
+        return (None, None, *_pulled(ctx, arguments, cotangents))
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
@@ -252,21 +270,22 @@ class _Transformed(torch.autograd.Function):
         drawn = False
         for element in zip(*given):
             one = _Call(call.draws)
-            values.append((_Transformed if _transforms_active() else _Apply).apply(function, one, *element))
+            values.append(_Transformed.apply(function, one, *element))
             drawn = drawn or one.draws is not None
         if drawn and call.draws is None:
             call.draws = _MANY
-        call.several, call.kinds = one.several, one.kinds
-        if call.several:
+        call.kinds = one.kinds
+        if isinstance(values[0], tuple):
             return tuple(torch.stack(part) for part in zip(*values)), (0,) * len(values[0])
         return torch.stack(values), 0
 
 
-def _pulled(ctx: Any, wanted: Sequence[int], arguments: Sequence[Any], cotangents: Sequence[Any]) -> List[Any]:
+def _pulled(ctx: Any, arguments: Sequence[Any], cotangents: Sequence[Any]) -> List[Any]:
     """Cotangents of the arguments, by operations that PyTorch differentiates."""
+    function, kinds, draws, wanted, _ = ctx.call
     parts: List[Any] = [None] * len(arguments)
     given = [0 if c is None else c for c in cotangents]
-    found = ctx.function.pullback()._applied(ctx.call.draws, [list(wanted), len(arguments), ctx.call.kinds, *arguments, *given])
+    found = function.pullback()._from(_drawn(draws), [list(wanted), len(arguments), kinds, *arguments, *given])
     for i, part in zip(wanted, found):
         parts[i] = _fitted(part, arguments[i].shape, arguments[i].dtype)
     return parts
@@ -274,24 +293,25 @@ def _pulled(ctx: Any, wanted: Sequence[int], arguments: Sequence[Any], cotangent
 
 def _pushed(ctx: Any, tangents: Sequence[Any]) -> Any:
     """Tangents of the value, likewise."""
+    function, kinds, draws, _, _ = ctx.call
     arguments = _arguments(ctx)
+    several = isinstance(kinds, (list, tuple))
     places = [i for i, t in enumerate(tangents) if t is not None]
     if not places:
-        return None if not ctx.call.several else (None,) * len(ctx.results)
-    found = ctx.function.pushforward()._applied(ctx.call.draws, [places, len(arguments), *arguments, *(tangents[i] for i in places)])
+        return None if not several else (None,) * len(ctx.results)
+    found = function.pushforward()._from(_drawn(draws), [places, len(arguments), *arguments, *(tangents[i] for i in places)])
     parts = found if isinstance(found, tuple) else (found,) * len(ctx.results)
     fitted = [_fitted(part, *result) if result[1].is_floating_point else None for part, result in zip(parts, ctx.results)]
-    return tuple(fitted) if ctx.call.several else fitted[0]
+    return tuple(fitted) if several else fitted[0]
 
 
-def _like(part: Any, argument: torch.Tensor) -> torch.Tensor:
-    """A cotangent of Cairn's as one of PyTorch's; 0 stands for zeros."""
-    if isinstance(part, (float, int)):
-        return torch.full(argument.shape, float(part), dtype=argument.dtype)
-    made = _given(part)
-    if made.dtype is not argument.dtype:
-        made = made.to(argument.dtype)
-    return made if made.shape == argument.shape else made.reshape(argument.shape)
+def _like(part: torch.Tensor, argument: torch.Tensor) -> torch.Tensor:
+    """A cotangent of Cairn's as one of PyTorch's; a number stands for an array of it."""
+    if part.dtype is not argument.dtype:
+        part = part.to(argument.dtype)
+    if part.shape == argument.shape:
+        return part
+    return part.expand(argument.shape).clone() if part.numel() == 1 else part.reshape(argument.shape)
 
 
 def _fitted(part: torch.Tensor, shape: Any, dtype: torch.dtype) -> torch.Tensor:
@@ -299,3 +319,6 @@ def _fitted(part: torch.Tensor, shape: Any, dtype: torch.dtype) -> torch.Tensor:
     if part.dtype != dtype:
         part = part.to(dtype)
     return part if part.shape == shape else part.expand(shape) if part.numel() == 1 else part.reshape(shape)
+
+
+_cairn.know_torch(tensor=torch.Tensor, parameter=torch.nn.Parameter, negative=torch.Tensor.is_neg, lent=_lent, kept=_keeper, given=_given)

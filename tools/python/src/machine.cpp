@@ -149,6 +149,21 @@ Use::Use(Machine* machine) : machine_(machine) {
   }
   parts.owner = me;
   parts.busy.store(true, std::memory_order_relaxed);
+  if (!parts.left.empty()) release_what_was_left();
+}
+
+void Use::release_what_was_left() {
+  Machine::Parts& parts = *machine_->parts;
+  for (; !parts.left.empty(); parts.left.pop_back()) {
+    for (std::vector<cairn_value>& values = parts.left.back(); !values.empty(); values.pop_back()) {
+      cairn_value_release(machine_->vm, values.back());
+      if (values.size() % 256 == 0 && PyErr_CheckSignals() < 0) {
+        values.pop_back();
+        parts.busy.store(false, std::memory_order_relaxed);
+        throw Raised{};
+      }
+    }
+  }
 }
 
 Use::~Use() {
@@ -209,6 +224,7 @@ cairn_status run(Machine* machine, std::uint64_t steps) {
 }
 
 void call(Machine* machine, cairn_value procedure, const cairn_value* arguments, std::size_t count) {
+  machine->parts->begun = cairn_vm_steps(machine->vm);
   cairn_value value = cairn_unspecified(); // a second reference to what the machine has; none where it was stopped on the way
   run_slices(machine, CAIRN_UNLIMITED,
              [&](std::uint64_t) { return cairn_vm_call(machine->vm, procedure, arguments, count, &value); });
@@ -249,6 +265,18 @@ void settle(Machine* machine) try {
   }
 } catch (const ThreadEnds&) {
   wait_for_the_end();
+}
+
+void let_go(Machine* machine, std::vector<cairn_value>& values) noexcept {
+  constexpr std::size_t kFew = 256;
+  if (values.size() > kFew && PyErr_Occurred() != nullptr) {
+    try {
+      machine->parts->left.push_back(std::move(values));
+      return;
+    } catch (const std::bad_alloc&) { // then now
+    }
+  }
+  for (const cairn_value value : values) cairn_value_release(machine->vm, value);
 }
 
 void release_value(Machine* machine, cairn_value value) {

@@ -43,16 +43,18 @@ struct Machine::Parts {
   // wants it.
   PyObject* holder = nullptr;
   std::vector<std::unique_ptr<Host>> hosts;
-  std::string unread;                  // of the input, what the machine has not taken yet
-  class Watched* watched = nullptr;    // the run in progress
-  PyThreadState* waiting = nullptr;    // that of the thread that runs the machine, while the GIL is free
-  PyObject* host_exception = nullptr;  // that ended a procedure of the host
-  std::vector<DLManagedTensor*> given; // exported tensors that Python has no use for any more
-  std::vector<void*> taken;            // imported ones that the machine has no use for any more (arrays.cpp)
-  std::vector<cairn_value> dropped;    // values that no object of Python's refers to any more
-  bool gil = true;                     // the thread that uses the machine has the GIL
-  bool suspended = false;              // something is stopped in it
-  bool copies = false;                 // tensors live elsewhere than in the processor's memory
+  std::string unread;                         // of the input, what the machine has not taken yet
+  class Watched* watched = nullptr;           // the run in progress
+  PyThreadState* waiting = nullptr;           // that of the thread that runs the machine, while the GIL is free
+  PyObject* host_exception = nullptr;         // that ended a procedure of the host
+  std::vector<DLManagedTensor*> given;        // exported tensors that Python has no use for any more
+  std::vector<void*> taken;                   // imported ones that the machine has no use for any more (arrays.cpp)
+  std::vector<cairn_value> dropped;           // values that no object of Python's refers to any more
+  std::vector<std::vector<cairn_value>> left; // of conversions that were stopped: released when the machine is used next
+  std::uint64_t begun = 0;                    // steps of the machine when the call that runs or is stopped in it began
+  bool gil = true;                            // the thread that uses the machine has the GIL
+  bool suspended = false;                     // something is stopped in it
+  bool copies = false;                        // tensors live elsewhere than in the processor's memory
   std::atomic<bool> busy{false}, cancelled{false};
   unsigned long owner = 0; // the thread that made it busy
   unsigned waiters = 0;
@@ -74,6 +76,7 @@ public:
   Use& operator=(const Use&) = delete;
 
 private:
+  void release_what_was_left();
   Machine* machine_;
 };
 
@@ -94,6 +97,9 @@ void call(Machine* machine, cairn_value procedure, const cairn_value* arguments,
 inline void need(cairn_status status) {
   if (status != CAIRN_OK) refused(status, nullptr);
 }
+
+// Values of a conversion. Who is stopped by a signal does not wait for many to be released: that is left for later.
+void let_go(Machine* machine, std::vector<cairn_value>& values) noexcept;
 
 // With the GIL: at once where the machine is at rest or this thread's, later otherwise.
 void release_value(Machine* machine, cairn_value value);

@@ -2,6 +2,7 @@
 // it.
 #include "arrays.h"
 #include "hosts.h"
+#include "layers.h"
 #include "procedure.h"
 #include "values.h"
 
@@ -26,13 +27,6 @@ Machine* machine_of(PyObject* self) { return reinterpret_cast<Machine*>(self); }
 PyObject* option(PyObject* options, const char* name) {
   PyObject* value = PyDict_GetItemString(options, name);
   return value == Py_None ? nullptr : value;
-}
-
-std::uint64_t number_of(PyObject* object) {
-  const Owned index(checked(PyNumber_Index(object)));
-  const unsigned long long number = PyLong_AsUnsignedLongLong(index.get());
-  if (PyErr_Occurred() != nullptr) throw Raised{};
-  return number;
 }
 
 const char* text_of(PyObject* object) {
@@ -255,39 +249,9 @@ PyObject* begin(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
       refused(status, text);
     }
     machine->parts->suspended = true;
+    machine->parts->begun = cairn_vm_steps(machine->vm);
     set_holder(machine, arguments[0]);
-    return none();
-  });
-}
-
-// A call that knows what random numbers it draws: where it is to draw those of an earlier call, what comes behind it draws as if
-// it had not been.
-PyObject* call_drawing(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
-  return in(self, [&](Machine* machine) {
-    if (count < 2 || !is_procedure(arguments[1])) raise(PyExc_TypeError, "call(draws, procedure, *arguments)");
-    make_idle(machine);
-    const std::uint64_t before = cairn_vm_draws(machine->vm);
-    const bool again = arguments[0] != Py_None;
-    const std::uint64_t from = again ? number_of(arguments[0]) : before;
-    const Value procedure(machine, value_of_procedure(machine, arguments[1]));
-    struct Before {
-      cairn_vm* vm;
-      std::uint64_t draws;
-      bool again;
-      ~Before() {
-        if (again) cairn_vm_set_draws(vm, draws); // not where the call was stopped, which may go on
-      }
-    } put_back{machine->vm, before, again};
-    {
-      const Arguments given(machine, arguments + 2, static_cast<std::size_t>(count - 2));
-      if (again) need(cairn_vm_set_draws(machine->vm, from));
-      call(machine, procedure.get(), given.data(), given.size());
-    }
-    const Owned draws(cairn_vm_draws(machine->vm) == from ? none() : checked(PyLong_FromUnsignedLongLong(from)));
-    cairn_value taken{};
-    need(cairn_vm_take_value(machine->vm, &taken));
-    const Owned value(from_cairn(machine, taken, true));
-    return checked(PyTuple_Pack(2, value.get(), draws.get()));
+    return checked(PyLong_FromUnsignedLongLong(machine->parts->begun));
   });
 }
 
@@ -451,6 +415,11 @@ PyObject* busy(PyObject* self, void*) {
   return PyBool_FromLong(machine->parts != nullptr && machine->parts->busy ? 1 : 0);
 }
 
+PyObject* begun(PyObject* self, void*) {
+  const Machine* machine = machine_of(self);
+  return PyLong_FromUnsignedLongLong(machine->parts != nullptr ? machine->parts->begun : 0);
+}
+
 PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
@@ -458,11 +427,16 @@ PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t))
 PyMethodDef methods[] = {
     {"load", load, METH_O, "The program, as bytes of a .bc file."},
     {"restore", restore, METH_O, "Program and state, as bytes of a capsule."},
-    {"begin", fast(begin), METH_FASTCALL, "begin(holder, procedure, *arguments): makes the machine ready to call it."},
+    {"begin", fast(begin), METH_FASTCALL,
+     "begin(holder, procedure, *arguments): makes the machine ready to call it; its steps so far."},
     {"call", fast(call_drawing), METH_FASTCALL,
      "call(draws, procedure, *arguments): (value, draws). Of random numbers, how many had been drawn when the call began, None "
      "where it "
      "drew none; with what an earlier call gave this one draws the same."},
+    {"call_lending", fast(call_lending), METH_FASTCALL,
+     "call_lending(draws, procedure, *arguments): (tensors, kinds, draws). The same with tensors of PyTorch's; one, or a tuple "
+     "of "
+     "such where the value is a list or a vector. kinds: for each whether it was a number."},
     {"run", fast(run_on), METH_FASTCALL,
      "run(holder, steps, work): at most so many, None for no limit; (status, value, work, progress), or None."},
     {"lookup", lookup, METH_O, "The value of a definition."},
@@ -484,6 +458,7 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef properties[] = {{"suspended", suspended, nullptr, "Whether something is stopped in it, or has not begun.", nullptr},
                             {"busy", busy, nullptr, "Whether some thread uses it.", nullptr},
+                            {"begun", begun, nullptr, "Its steps when the call that is stopped in it began.", nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef members[] = {{"program", T_OBJECT, offsetof(Machine, program), 0, "What it runs."},
                          {"__weaklistoffset__", T_PYSSIZET, offsetof(Machine, weak), READONLY, nullptr},

@@ -3,6 +3,7 @@
 #include "arrays.h"
 #include "compile.h"
 #include "procedure.h"
+#include "tensors.h"
 #include "watch.h"
 
 #include "vm/text/sizes.h"
@@ -19,7 +20,7 @@ PyObject* set_up(PyObject*, PyObject*, PyObject* objects) {
   } fields[] = {{"pair", &known.pair},         {"symbol", &known.symbol},   {"character", &known.character},
                 {"failure", &known.failure},   {"refusal", &known.refusal}, {"kept_run", &known.kept_run},
                 {"asarray", &known.asarray},   {"scalar", &known.scalar},   {"contiguous", &known.contiguous},
-                {"jacobian", &known.jacobian}, {"start", &known.start}};
+                {"jacobian", &known.jacobian}, {"start", &known.start},     {"reduced", &known.reduced}};
   return guarded([&] {
     for (const auto& field : fields) {
       PyObject* given = objects == nullptr ? nullptr : PyDict_GetItemString(objects, field.name);
@@ -51,6 +52,8 @@ PyMethodDef functions[] = {
     {"compile", compile, METH_VARARGS, "compile(name, text, helpers, hosts, libraries, level): (bytes, warnings, names)"},
     {"set_up", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(set_up)), METH_VARARGS | METH_KEYWORDS,
      "What the extension needs of the package."},
+    {"know_torch", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(know_torch)), METH_VARARGS | METH_KEYWORDS,
+     "What the extension needs of PyTorch."},
     {"size_of", size_of, METH_O, "Bytes of a size such as 64MiB, or None."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -31,6 +31,13 @@ void raise(PyObject* type, const char* format, ...) {
   throw Raised{};
 }
 
+std::uint64_t number_of(PyObject* object) {
+  const Owned index(checked(PyNumber_Index(object)));
+  const unsigned long long number = PyLong_AsUnsignedLongLong(index.get());
+  if (PyErr_Occurred() != nullptr) throw Raised{};
+  return number;
+}
+
 PyObject* refuse_to_make(PyTypeObject* type, PyObject*, PyObject*) {
   PyErr_Format(PyExc_TypeError, "a %s is what a program gives; there is no other way to make one", type->tp_name);
   return nullptr;

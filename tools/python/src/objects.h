@@ -5,6 +5,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <cstdint>
 #include <cxxabi.h>
 #include <utility>
 
@@ -75,6 +76,8 @@ inline void checked(int result) {
 }
 [[noreturn]] void raise(PyObject* type, const char* format, ...);
 
+std::uint64_t number_of(PyObject* object); // an index from 0 on; throws Raised
+
 // The tp_new of types whose objects the extension alone makes.
 PyObject* refuse_to_make(PyTypeObject* type, PyObject* arguments, PyObject* options);
 
@@ -109,6 +112,7 @@ struct Known {
   PyObject* failure = nullptr;    // failure(status, text, message, file, line, column, calls): the exception of a failed run
   PyObject* refusal = nullptr;    // refusal(status, text): that of another call
   PyObject* start = nullptr;      // start(procedure, *arguments): a Run
+  PyObject* reduced = nullptr;    // reduced(procedure): as __reduce__
   PyObject* kept_run = nullptr;   // kept_run(machine): a Run of what was stopped in it
   PyObject* jacobian = nullptr;   // jacobian(rows, results, arguments): an array of float64 in row-major order
   PyObject* asarray = nullptr;    // numpy.asarray

@@ -92,7 +92,15 @@ PyObject* start(PyObject* self, PyObject* arguments) {
   });
 }
 
+PyObject* reduce(PyObject* self, PyObject*) { return PyObject_CallOneArg(known.reduced, self); }
+
+// It never changes: copies are itself, as those of Python's functions.
+PyObject* copy(PyObject* self, PyObject*) { return retained(self); }
+
 PyMethodDef methods[] = {
+    {"__reduce__", reduce, METH_NOARGS, "By the name that the program gives it."},
+    {"__copy__", copy, METH_NOARGS, "Itself."},
+    {"__deepcopy__", copy, METH_O, "Itself."},
     {"start", start, METH_VARARGS, "start(*arguments): a Run of the call that has not begun; its resume() takes budgets."},
     {nullptr, nullptr, 0, nullptr}};
 PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Procedure, vectorcall), READONLY, nullptr},

@@ -2,7 +2,10 @@
 #include "values.h"
 
 #include "arrays.h"
+#include "dictionaries.h"
+#include "nesting.h"
 #include "procedure.h"
+#include "tensors.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,27 +14,6 @@
 namespace cairn::python {
 
 namespace {
-
-// One level of nesting. Who raises Python's limit gets no more of the stack than these take.
-class Level {
-public:
-  explicit Level(const char* where) {
-    if (depth_ == kMost) raise(PyExc_RecursionError, "nested more than %d deep%s", kMost, where);
-    if (Py_EnterRecursiveCall(where) != 0) throw Raised{};
-    ++depth_;
-  }
-  ~Level() {
-    --depth_;
-    Py_LeaveRecursiveCall();
-  }
-  Level(const Level&) = delete;
-  Level& operator=(const Level&) = delete;
-
-private:
-  static constexpr int kMost = 2000;
-  static thread_local int depth_;
-};
-thread_local int Level::depth_ = 0;
 
 // --- to Cairn
 
@@ -78,35 +60,10 @@ cairn_value scalar_of(PyObject* object) {
   return real_of(object);
 }
 
-bool is_type(PyObject* object, PyObject* type) {
-  return Py_TYPE(object) == reinterpret_cast<PyTypeObject*>(type) ||
-         PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(type)) != 0;
-}
-
-// Where in an argument an error was, in front of what it says.
-template <class Place> [[noreturn]] void raise_within(const char* format, Place index) {
-  // Others, such as that of a text that is no UTF-8, are not made of a message alone.
-  if (PyErr_Occurred() == PyExc_TypeError || PyErr_Occurred() == PyExc_ValueError) {
-    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    const Owned text(value == nullptr ? nullptr : PyObject_Str(value)),
-        place(text ? PyUnicode_FromFormat(format, index) : nullptr);
-    if (text && place) {
-      PyErr_Format(type, "%U%s%U", place.get(), PyUnicode_READ_CHAR(text.get(), 0) == '[' ? "" : ": ", text.get());
-      Py_XDECREF(type);
-      Py_XDECREF(value);
-      Py_XDECREF(trace);
-    } else {
-      PyErr_Restore(type, value, trace);
-    }
-  }
-  throw Raised{};
-}
-
 void add_items(Machine* machine, PyObject* sequence, Values& values) {
   // Converting an item may run code of Python's, which may change the list: look at its size each time.
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); ++i) {
+    let_signals_in();
     try {
       const Owned item(retained(PySequence_Fast_GET_ITEM(sequence, i)));
       values.list.push_back(to_cairn(machine, item.get()));
@@ -116,11 +73,34 @@ void add_items(Machine* machine, PyObject* sequence, Values& values) {
   }
 }
 
+// A list of the items, each of which is released, from its end: signals are let in meanwhile.
+cairn_value linked(Machine* machine, Values& items) {
+  cairn_value list = cairn_null();
+  try {
+    while (!items.list.empty()) {
+      let_signals_in();
+      const Value item(machine, items.list.back()), rest(machine, list);
+      items.list.pop_back();
+      list = cairn_unspecified();
+      need(cairn_make_pair(machine->vm, item.get(), rest.get(), &list));
+    }
+  } catch (const Raised&) {
+    items.list.push_back(list);
+    throw;
+  }
+  return list;
+}
+
 // A list or a vector, by the function that makes it of its items.
 cairn_value sequence_of(Machine* machine, PyObject* sequence, decltype(&cairn_make_list) make) {
   Values items(machine);
   items.list.reserve(static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence)));
   add_items(machine, sequence, items);
+  constexpr std::size_t kLong = 100'000; // what the library makes of so many takes it a millisecond or two
+  if (make == cairn_make_list && items.list.size() > kLong) return linked(machine, items);
+  if (make == cairn_make_vector && is_node(machine, items))
+    raise(PyExc_ValueError, "a tuple that Cairn would take for a dictionary: five items, of which the first is such a Character "
+                            "as dictionaries begin with");
   cairn_value value{};
   need(make(machine->vm, items.list.data(), items.list.size(), &value));
   return value;
@@ -132,6 +112,7 @@ cairn_value pair_of(Machine* machine, PyObject* pair) {
   Owned rest(retained(pair));
   while (Py_TYPE(rest.get()) == reinterpret_cast<PyTypeObject*>(known.pair)) {
     if (PyTuple_GET_SIZE(rest.get()) != 2) raise(PyExc_ValueError, "a Pair has two parts"); // tuple.__new__ makes others
+    let_signals_in();
     cars.list.push_back(to_cairn(machine, PyTuple_GET_ITEM(rest.get(), 0)));
     rest = Owned(retained(PyTuple_GET_ITEM(rest.get(), 1)));
   }
@@ -142,73 +123,6 @@ cairn_value pair_of(Machine* machine, PyObject* pair) {
     need(cairn_make_pair(machine->vm, cars.list[i], cdr.get(), &whole));
   }
   return whole;
-}
-
-// Numbers that a dictionary keeps as constants: compiler/library/dictionaries.scm says how.
-cairn_value constant_of(Machine* machine, std::uint64_t n) {
-  if (n < 0xd000) return cairn_character(static_cast<std::uint32_t>(n + 0x100));
-  cairn_value pair{};
-  need(cairn_make_pair(machine->vm, cairn_character(static_cast<std::uint32_t>(0x100 + n / 0x8000)),
-                       cairn_character(static_cast<std::uint32_t>(0x100 + n % 0x8000)), &pair));
-  return pair;
-}
-
-struct Entry {
-  int kind; // numbers, characters, strings, symbols
-  PyObject *key, *value;
-};
-
-Entry entry_of(PyObject* key, PyObject* value) {
-  if (PyBool_Check(key) == 0 && PyLong_Check(key) != 0) {
-    const long long n = PyLong_AsLongLong(key);
-    if (n >= 0 && n < 0x40000000) return {0, key, value};
-    PyErr_Clear();
-    raise(PyExc_TypeError, "a key of a dict that is an integer is from 0 to %d", 0x40000000 - 1);
-  }
-  if (is_type(key, known.character)) return {1, key, value};
-  if (is_type(key, known.symbol)) return {3, key, value};
-  if (PyUnicode_Check(key) != 0) return {2, key, value};
-  raise(PyExc_TypeError, "keys of a dict are str, Symbol, Character or int, not %s", Py_TYPE(key)->tp_name);
-}
-
-cairn_value kept_key(Machine* machine, const Entry& entry) {
-  if (entry.kind != 0) return to_cairn(machine, entry.key);
-  const Value constant(machine, constant_of(machine, static_cast<std::uint64_t>(PyLong_AsLongLong(entry.key))));
-  const cairn_value item = constant.get();
-  cairn_value list{};
-  need(cairn_make_list(machine->vm, &item, 1, &list));
-  return list;
-}
-
-cairn_value tree_of(Machine* machine, const std::vector<Entry>& entries, std::size_t from, std::size_t to) {
-  if (from == to) return cairn_null();
-  const std::size_t middle = from + (to - from) / 2;
-  Values node(machine);
-  node.list.push_back(constant_of(machine, to - from + 1));
-  node.list.push_back(tree_of(machine, entries, from, middle));
-  node.list.push_back(kept_key(machine, entries[middle]));
-  try {
-    node.list.push_back(to_cairn(machine, entries[middle].value));
-  } catch (const Raised&) {
-    raise_within("[%R]", entries[middle].key);
-  }
-  node.list.push_back(tree_of(machine, entries, middle + 1, to));
-  cairn_value value{};
-  need(cairn_make_vector(machine->vm, node.list.data(), node.list.size(), &value));
-  return value;
-}
-
-cairn_value dictionary_of(Machine* machine, PyObject* given) {
-  const Owned copy(checked(PyDict_Copy(given))); // nothing that is converted can change it
-  std::vector<Entry> entries;
-  PyObject *key = nullptr, *value = nullptr;
-  for (Py_ssize_t at = 0; PyDict_Next(copy.get(), &at, &key, &value) != 0;) entries.push_back(entry_of(key, value));
-  // By what the keys are, whatever a class of Python's says of its order.
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    if (a.kind != b.kind) return a.kind < b.kind;
-    return a.kind == 0 ? PyLong_AsLongLong(a.key) < PyLong_AsLongLong(b.key) : PyUnicode_Compare(a.key, b.key) < 0;
-  });
-  return tree_of(machine, entries, 0, entries.size());
 }
 
 // --- from Cairn
@@ -258,29 +172,6 @@ PyObject* pairs_from(Machine* machine, cairn_value value, bool alone) {
   for (Py_ssize_t i = PyList_GET_SIZE(list.get()); i-- > 0;)
     whole = Owned(checked(PyObject_CallFunctionObjArgs(known.pair, PyList_GET_ITEM(list.get(), i), whole.get(), nullptr)));
   return whole.release();
-}
-
-bool number_of_constant(Machine* machine, cairn_value constant, std::uint64_t& number) {
-  std::uint32_t code = 0;
-  if (cairn_get_character(constant, &code) == CAIRN_OK) {
-    number = code - 0x100;
-    return code >= 0x100;
-  }
-  cairn_value car{}, cdr{};
-  if (cairn_get_pair(constant, &car, &cdr) != CAIRN_OK) return false;
-  const Value first(machine, car), second(machine, cdr);
-  std::uint32_t high = 0, low = 0;
-  if (cairn_get_character(car, &high) != CAIRN_OK || cairn_get_character(cdr, &low) != CAIRN_OK) return false;
-  number = static_cast<std::uint64_t>(high - 0x100) * 0x8000 + (low - 0x100);
-  return high >= 0x100 && low >= 0x100;
-}
-
-bool is_side(cairn_value v) { return cairn_value_kind(v) == CAIRN_KIND_NULL || cairn_value_kind(v) == CAIRN_KIND_VECTOR; }
-
-bool is_node(Machine* machine, const Values& items) {
-  std::uint64_t weight = 0;
-  return items.list.size() == 5 && number_of_constant(machine, items.list[0], weight) && weight >= 2 && is_side(items.list[1]) &&
-         is_side(items.list[4]);
 }
 
 void items_from(Machine* machine, cairn_value vector, Values& items) {
@@ -422,13 +313,34 @@ PyObject* from_cairn(Machine* machine, cairn_value value, bool alone) {
   return retained(Py_None);
 }
 
-Arguments::Arguments(Machine* machine, PyObject* const* objects, std::size_t count) : machine_(machine) {
+void parts_of(Machine* machine, cairn_value value, Values& parts) {
+  if (cairn_value_kind(value) == CAIRN_KIND_VECTOR) {
+    items_from(machine, value, parts);
+    if (is_node(machine, parts)) raise(PyExc_TypeError, "a value of the procedure is a dict, no tensor and no number");
+    return;
+  }
+  Values rest(machine);
+  rest.list.push_back(value);
+  while (cairn_value_kind(rest.list.back()) == CAIRN_KIND_PAIR) {
+    cairn_value car{}, cdr{};
+    const Value pair(machine, std::exchange(rest.list.back(), cairn_unspecified())); // released before its parts are converted
+    need(cairn_get_pair(pair.get(), &car, &cdr));
+    rest.list.back() = cdr;
+    parts.list.push_back(car);
+  }
+  if (cairn_value_kind(rest.list.back()) != CAIRN_KIND_NULL)
+    raise(PyExc_TypeError, "the value of the procedure is a pair whose second part is no list: let it give a list or a vector of "
+                           "its parts");
+}
+
+Arguments::Arguments(Machine* machine, PyObject* const* objects, std::size_t count, Loans* loans) : machine_(machine) {
   if (count > kFew) {
     many_.resize(count);
     values_ = many_.data();
   }
   try {
-    for (; made_ < count; ++made_) values_[made_] = to_cairn(machine, objects[made_]);
+    for (; made_ < count; ++made_)
+      values_[made_] = loans != nullptr ? loans->lent(objects[made_]) : to_cairn(machine, objects[made_]);
   } catch (const Raised&) {
     release();
     raise_within("argument %zd", static_cast<Py_ssize_t>(made_ + 1));

@@ -28,19 +28,22 @@ private:
 
 struct Values {
   explicit Values(Machine* m) : machine(m) {}
-  ~Values() {
-    for (cairn_value v : list) cairn_value_release(machine->vm, v);
-  }
+  ~Values() { let_go(machine, list); }
   Values(const Values&) = delete;
   Values& operator=(const Values&) = delete;
   Machine* machine;
   std::vector<cairn_value> list;
 };
 
-// Arguments of a call, released at the end.
+// The items of a list or a vector that is no dictionary, taken over. TypeError: it is a pair of another kind, or a dictionary.
+void parts_of(Machine* machine, cairn_value value, Values& parts);
+
+class Loans;
+
+// Arguments of a call, released at the end. With `loans` tensors of PyTorch's are lent (tensors.h).
 class Arguments {
 public:
-  Arguments(Machine* machine, PyObject* const* objects, std::size_t count);
+  Arguments(Machine* machine, PyObject* const* objects, std::size_t count, Loans* loans = nullptr);
   ~Arguments();
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
