@@ -391,7 +391,7 @@ TEST_CASE("a first run goes on from the interval that took more than was left fo
 
 TEST_CASE("a run that comes again is reversed from what the first one has shown, in no more time and memory") {
   Random random(9);
-  std::uint64_t first_executed = 0, executed = 0;
+  std::uint64_t first_executed = 0, executed = 0, peaks = 0, careful_peaks = 0;
   int known = 0;
   for (int round = 0; round < cairn::test::rounds(60); ++round) {
     const Layers layers = random_layers(random, 2 + random.below(round % 4 == 0 ? 300 : 80));
@@ -403,7 +403,7 @@ TEST_CASE("a run that comes again is reversed from what the first one has shown,
     CAPTURE(round);
     Machine first(layers, spec);
     const Outcome before = first.run();
-    std::unique_ptr<Schedule> again = first.schedule().again();
+    std::unique_ptr<Schedule> again = first.schedule().again(0);
     if (again == nullptr) continue;
     ++known;
     first_executed += before.executed;
@@ -416,10 +416,14 @@ TEST_CASE("a run that comes again is reversed from what the first one has shown,
       REQUIRE(foreseen);
       CHECK(outcome.executed == foreseen->executed);
       CHECK(outcome.peak <= foreseen->peak);
-      if (call == 0) executed += outcome.executed;
-      again = next.schedule().again();
+      if (call == 0) executed += outcome.executed, peaks += outcome.peak;
+      again = next.schedule().again(0);
       REQUIRE(again != nullptr);
     }
+    // After failures more is left alone.
+    const Outcome careful = Machine(layers, first.schedule().again(4)).run();
+    CHECK((careful.reversed && careful.peak <= spec.memory));
+    careful_peaks += careful.peak;
     // Longer or shorter it is found out, once its end was seen elsewhere.
     Layers other = layers;
     for (auto* facts : {&other.own, &other.weight}) facts->resize(layers.size() + (round % 2 == 0 ? 1 : -1), facts->front());
@@ -432,6 +436,7 @@ TEST_CASE("a run that comes again is reversed from what the first one has shown,
   MESSAGE(known, " known runs; ", executed, " steps where the first calls took ", first_executed);
   CHECK(known > cairn::test::rounds(60) / 2);
   CHECK(executed < first_executed);
+  CHECK(careful_peaks < peaks * 9 / 10);
 }
 
 TEST_CASE("what is remembered of calls waits where they differ, and is forgotten where it is too much") {
@@ -600,7 +605,7 @@ TEST_CASE("a budget that nobody asked for is not used up: a little more time sav
     asked.asked = true;
     CHECK(Machine(layers, spec_of("auto"), asked).run().executed == layers.size());
     // A second call knows the run, and takes no more than the first one.
-    const std::unique_ptr<Schedule> again = frugal.schedule().again();
+    const std::unique_ptr<Schedule> again = frugal.schedule().again(0);
     REQUIRE(again != nullptr);
     Machine second(layers, again->clone());
     CHECK(second.run().reversed);

@@ -101,7 +101,7 @@ struct Run {
     }
     REQUIRE(run.foreseen(steps));
     const std::uint64_t peak = run.foreseen(steps)->peak;
-    std::optional<Budgeted> again = run.again();
+    std::optional<Budgeted> again = run.again(0);
     REQUIRE(again);
     again->next();
     again->weighed({});

@@ -62,7 +62,7 @@ public:
 
   // For another run like the one that is reversed now: what it knows then holds from the first step on. None: nobody could plan
   // this one.
-  std::optional<Budgeted> again() const;
+  std::optional<Budgeted> again(std::uint64_t failures) const;
   // The same of a run that was surveyed, within that budget.
   std::optional<Budgeted> surveyed_within(std::uint64_t budget) const;
   std::uint64_t least_of_any() const;

@@ -15,6 +15,10 @@ namespace {
 // budget.
 constexpr std::uint64_t kOlderParts = 64;
 
+// A tape of merged intervals that is lean may keep more than tapes of its parts did, since chains of what is computed again have
+// bounds; how much is known once it is there. So after each failure such a part of the room is left alone, up to so many.
+constexpr std::uint64_t kShareOfFailure = 16, kMostShares = 8;
+
 // Of plans of whole runs, which are made once for many calls.
 constexpr PlannerLimits kWholeTables = {std::uint64_t{8} << 20, 250, Family::simple};
 
@@ -48,7 +52,7 @@ std::vector<Profile> lean_forms(const Profile& profile) {
 
 } // namespace
 
-std::optional<Budgeted> Budgeted::again() const {
+std::optional<Budgeted> Budgeted::again(std::uint64_t failures) const {
   if (stage_ != Stage::reversing || handed_over_ || nested_ || survey_ || misled_ || profile_.size() == 0) return std::nullopt;
   // What comes back from a file in pieces would be one tape.
   const std::uint64_t most = largest_tape();
@@ -65,6 +69,7 @@ std::optional<Budgeted> Budgeted::again() const {
   Budgeted other = as_known(budget_, false); // the next call has the states that this one has made
   other.most_budget_ = most_budget_;
   other.spare_ = spare_;
+  other.short_ = bounded(short_ + std::min(failures, kMostShares) * (room_ / kShareOfFailure));
   return other;
 }
 

@@ -254,7 +254,9 @@ std::unique_ptr<Schedule> FirstRun::as_known(const std::optional<Budgeted>& know
   return next;
 }
 
-std::unique_ptr<Schedule> FirstRun::again() const { return as_known(stage_ == Stage::done ? budgeted_.again() : std::nullopt); }
+std::unique_ptr<Schedule> FirstRun::again(std::uint64_t failures) const {
+  return as_known(stage_ == Stage::done ? budgeted_.again(failures) : std::nullopt);
+}
 
 std::unique_ptr<Schedule> FirstRun::planned(std::uint64_t budget) const {
   return as_known(surveyed() ? budgeted_.surveyed_within(budget) : std::nullopt);

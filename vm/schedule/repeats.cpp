@@ -13,18 +13,18 @@ std::unique_ptr<Schedule> Repeats::next(std::uint64_t kind) const {
 
 void Repeats::learn(std::uint64_t kind, const Schedule& schedule, std::uint64_t steps, std::size_t most_words) {
   Call now;
-  if (const std::unique_ptr<Schedule> again = schedule.again(); again != nullptr) again->save(now.known);
+  const auto before = std::ranges::find(calls_, kind, &Call::kind);
+  if (before != calls_.end()) now.misled = before->misled;
+  if (const std::unique_ptr<Schedule> again = schedule.again(now.misled); again != nullptr) again->save(now.known);
   if (now.known.size() > most_words) now.known.clear();
   now.kind = kind;
   now.steps = steps;
+  if (before != calls_.end() && before->waits != 0)
+    now.waits = before->steps == steps ? before->waits - 1 : std::uint64_t{1} << now.misled;
+  const bool is_new = before == calls_.end();
   calls_.reserve(kMost + 1); // from here on nothing fails
-  const auto before = std::ranges::find(calls_, kind, &Call::kind);
-  if (before != calls_.end()) {
-    now.misled = before->misled;
-    if (before->waits != 0) now.waits = before->steps == steps ? before->waits - 1 : std::uint64_t{1} << now.misled;
-  }
-  if (before != calls_.end())
-    calls_.erase(before);
+  if (!is_new)
+    calls_.erase(std::ranges::find(calls_, kind, &Call::kind));
   else if (now.known.empty())
     return;
   calls_.push_back(std::move(now));

@@ -22,7 +22,7 @@ public:
   // A call of that kind has ended after so many steps, reversed by this schedule. Of what is remembered all takes at most so many
   // words, or the oldest is forgotten.
   void learn(std::uint64_t kind, const Schedule& schedule, std::uint64_t steps, std::size_t most_words);
-  // One that was thought to be known took another run.
+  // One that was thought to be known took another run, or more memory than its plan said.
   void misled(std::uint64_t kind);
 
   // As words of a file.

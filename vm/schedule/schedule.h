@@ -241,8 +241,12 @@ public:
   // Of a run that is known: bytes that it takes under whatever schedule, what is older than the run included; 0: nobody knows.
   virtual std::uint64_t least_of_any() const { return 0; }
   // Once everything is reversed: a schedule for another run like this one, which knows it beforehand. Its first action is to
-  // weigh where there is no tape yet. Null: nobody planned this run.
-  virtual std::unique_ptr<Schedule> again() const { return nullptr; }
+  // weigh where there is no tape yet. The more such schedules have failed for runs of its kind, the more of the room it leaves
+  // alone. Null: nobody planned this run.
+  virtual std::unique_ptr<Schedule> again(std::uint64_t failures) const {
+    (void)failures;
+    return nullptr;
+  }
   // Whether the run is not the one that was known beforehand: it has to begin again under another schedule.
   virtual bool misled() const { return false; }
   // What to let go of at once where memory has run out. The run that is going on, with the tape that it is on, is given up, and
