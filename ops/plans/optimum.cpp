@@ -164,7 +164,8 @@ std::vector<Picoseconds> saved_in(const AccessPlan& run, const Memory& memory) {
       const auto next = std::ranges::lower_bound(positions, at);
       const bool is_needed =
           next != positions.end() && needs_elements(run.uses_of(block)[static_cast<std::size_t>(next - positions.begin())]);
-      if (is_needed && (positions.front() < at || is_there(run, block))) saved.add(block, memory.link.in(run.blocks()[block].bytes));
+      if (is_needed && (positions.front() < at || is_there(run, block)))
+        saved.add(block, memory.link.in(run.blocks()[block].bytes));
     }
     most[at] = saved.most();
   }
