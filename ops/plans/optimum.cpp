@@ -153,6 +153,13 @@ private:
   std::vector<Beside> beside_;
 };
 
+// Whether the next launch that uses it, there or behind that, needs its elements.
+bool is_needed(const AccessPlan& run, std::uint32_t block, std::size_t at) {
+  const auto positions = run.positions(block);
+  const auto next = static_cast<std::size_t>(std::ranges::lower_bound(positions, at) - positions.begin());
+  return next != positions.size() && needs_elements(run.uses_of(block)[next]);
+}
+
 // The same for what comes in behind each place and may be there already, whatever it is needed for.
 std::vector<Picoseconds> saved_in(const AccessPlan& run, const Memory& memory) {
   std::vector<Picoseconds> most(run.size() + 1);
@@ -160,11 +167,7 @@ std::vector<Picoseconds> saved_in(const AccessPlan& run, const Memory& memory) {
   for (std::size_t at = 0; at <= run.size(); ++at) {
     saved.begin(at);
     for (std::uint32_t block = 0; block < run.blocks().size(); ++block) {
-      const auto positions = run.positions(block);
-      const auto next = std::ranges::lower_bound(positions, at);
-      const bool is_needed =
-          next != positions.end() && needs_elements(run.uses_of(block)[static_cast<std::size_t>(next - positions.begin())]);
-      if (is_needed && (positions.front() < at || is_there(run, block)))
+      if (is_needed(run, block, at) && (run.positions(block).front() < at || is_there(run, block)))
         saved.add(block, memory.link.in(run.blocks()[block].bytes));
     }
     most[at] = saved.most();
@@ -191,7 +194,7 @@ Picoseconds least_time(const AccessPlan& run, const Memory& memory) {
     stays.begin(end);
     std::ranges::fill(come_in, 0);
     Picoseconds in = 0, out = 0, stay = 0;
-    std::size_t last_in = end - 1, first_out = end; // the last launch that needs what comes in, the first that makes what goes out
+    std::size_t last_in = end - 1, first_out = end; // launches: that need what comes in, that make what goes out
     for (std::size_t begin = end; begin-- > 0;) {
       for (const PlannedUse& use : run.uses(begin)) {
         Block& block = blocks[use.block];
@@ -208,9 +211,7 @@ Picoseconds least_time(const AccessPlan& run, const Memory& memory) {
         }
         if (!writes(use.use) || block.written) continue;
         block.written = true;
-        const auto next = std::ranges::lower_bound(positions, end);
-        if (next == positions.end() || !needs_elements(run.uses_of(use.block)[static_cast<std::size_t>(next - positions.begin())]))
-          continue;
+        if (!is_needed(run, use.block, end)) continue;
         out += link.out(bytes);
         stays.add(use.block, link.out(bytes));
         stay = stays.most();
