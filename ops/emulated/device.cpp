@@ -470,7 +470,7 @@ private:
   std::int64_t in_use_ = 0; // as asked for
   Peak peak_;
   std::uint64_t queued_ = 0; // operations
-  std::int64_t staged_ = 0; // at most; corrected when the stream has been waited for
+  std::int64_t staged_ = 0;  // at most; corrected when the stream has been waited for
   Faults faults_;
   std::atomic<bool> kernels_ = false; // one of a stream runs that runs alone
   Streams streams_;

@@ -221,6 +221,17 @@ class Streaming(ToolTest):
             self.assertEqual(works["planned"], works["demand"], host)
             self.assertEqual(works["planned"], host >= 512, host)
 
+    def test_cures_beside_a_disk_that_is_full_are_enough(self):
+        self.write("crowded.scm", NET.replace("OPERATOR", "*j").replace("'(32 128)", "'(96 128)").replace("(train 5 ", "(train 2 ").replace("(iota 16)", "(iota 12)"))
+        for memory, host, disk, policy in ((586, 684, 188, "planned"), (477, 828, 207, "demand"), (334, 186, 392, "planned")):
+            settings = f"memory={memory}KiB,host={{}}KiB,disk=disk,disk-size={disk}KiB,policy={policy}"
+            with self.subTest(settings=settings, host=host):
+                steps, errors = self.refused("crowded.scm", settings.format(host))
+                self.assertIn(f"the {disk << 10} bytes that may be used in disk are full", errors)
+                enough = re.search(r"for this operation: host=(\d+)KiB at least", errors)
+                self.assertTrue(enough, errors)
+                self.assertGreater(self.refused("crowded.scm", settings.format(enough[1]))[0], steps)
+
     def test_a_host_without_a_disk_that_holds_less_than_it_would(self):
         right = self.vmrun("updates.scm").output
         output, device = self.streamed("updates.scm", "memory=500KiB,host=2MiB")
