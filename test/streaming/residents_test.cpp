@@ -238,7 +238,7 @@ TEST_CASE("what comes in has the time that launches wait for room") {
   CHECK(asked_before(foresight) == 3); // a launch later it would come at 7000, and is needed at 6000
   for (Picoseconds launch = 0; launch <= 20; ++launch) foresight.begins.push_back(1000 * launch);
   CHECK(asked_before(foresight) == 3);
-  for (Picoseconds launch = 5; launch <= 20; ++launch) foresight.begins[launch] += 1000; // the fifth waits for as long as it takes
+  for (Picoseconds launch = 5; launch <= 20; ++launch) foresight.begins[launch] += 1000; // the fifth waits as long
   CHECK(asked_before(foresight) == 4);
 }
 
