@@ -47,7 +47,7 @@ void CudaDevice::note(std::string_view who, cudaError_t error) {
 
 void CudaDevice::raise() {
   if (error_.empty()) return;
-  throw std::runtime_error(std::exchange(error_, {}));
+  throw ops::DeviceLost(std::exchange(error_, {}));
 }
 
 ops::Operation CudaDevice::begun(StreamKind kind, std::span<Block* const> reads, std::span<Block* const> writes) {

@@ -4,6 +4,8 @@
 // copies fill it. A copy is read back with checksums, so that what comes back is what was written or an error.
 #pragma once
 
+#include "ops/elements_lost.h"
+
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -12,7 +14,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,8 +23,8 @@ namespace cairn::ops {
 class Meter;
 
 // The file cannot be made, or does not give back what was written.
-struct SpillError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct SpillError : ElementsLost {
+  using ElementsLost::ElementsLost;
 };
 
 class SpillFile {

@@ -3,6 +3,7 @@
 // registry, so that results are equal to the bit to those of the CPU device.
 #include "ops/emulated/device.h"
 
+#include "ops/elements_lost.h"
 #include "ops/emulated/stream.h"
 #include "ops/emulated/virtual_time.h"
 #include "ops/mixing.h"
@@ -194,6 +195,7 @@ public:
   void make_ready_for_disk(const Block& block, DiskAccess access) override {
     const Tickets before = before_disk(block, access);
     for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(before[i], meter());
+    raise_if_lost();
   }
   Picoseconds note_disk(const Block& block, DiskAccess access, Picoseconds ready, const CopyLabel& label) noexcept override {
     const VirtualTime::Span span = time_.add_to_disk(before_disk(block, access), options_.rates.of_disk(block.bytes), ready);
@@ -271,6 +273,7 @@ private:
   void wait_for(const Tickets& tickets) override {
     for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(tickets[i], meter());
     time_.host_waits_for(tickets);
+    raise_if_lost();
   }
   void stage(Work& work, StreamKind kind, const PagedBlock& on_host) {
     bool locked = true;
@@ -345,6 +348,12 @@ private:
     for (const Stream& stream : streams_)
       if (stream.scratch_peak() != 0) ledger().note_scratch(stream.scratch_peak());
     faults_.raise();
+    raise_if_lost();
+  }
+  // Once it is lost, whoever waits for its work is told so, whatever he waits for.
+  bool is_lost() const { return options_.lost_after != 0 && queued_ > options_.lost_after; }
+  void raise_if_lost() const {
+    if (is_lost()) throw DeviceLost(fmt::format("{}: the device was lost after {} operations", name(), options_.lost_after));
   }
 
   Stream& stream(StreamKind kind) { return streams_[index_of(kind)]; }
@@ -363,6 +372,7 @@ private:
     Work& work = one.front();
     stream(kind).start(streams_, faults_, kernels_);
     const Operation operation = work.operation = ordering_.add(kind, reads, writes);
+    ++queued_;
     VirtualTime::Span span;
     try {
       if (work.kernel == nullptr) work.name = name_of(kind);
@@ -372,13 +382,18 @@ private:
       span = time_.add(operation, work.modelled, work.ready);
       note();
     } catch (...) {
-      work.kernel = nullptr;
-      work.bytes = 0;
+      undo(work);
       stream(kind).push(std::move(one));
       throw;
     }
+    if (is_lost()) undo(work);
     stream(kind).push(std::move(one));
     return {operation, span};
+  }
+  // What is queued has a ticket all the same.
+  static void undo(Work& work) {
+    work.kernel = nullptr;
+    work.bytes = 0;
   }
   std::list<Work> copy(StreamKind direction, void* to, const void* from, std::int64_t bytes) const {
     std::list<Work> one(1);
@@ -454,7 +469,8 @@ private:
   RaceChecker checker_;
   std::int64_t in_use_ = 0; // as asked for
   Peak peak_;
-  std::int64_t staged_ = 0; // at most; corrected when the stream has been waited for
+  std::uint64_t queued_ = 0; // operations
+  std::int64_t staged_ = 0;  // at most; corrected when the stream has been waited for
   Faults faults_;
   std::atomic<bool> kernels_ = false; // one of a stream runs that runs alone
   Streams streams_;

@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace cairn::ops {
@@ -45,10 +47,10 @@ private:
     const std::string_view name = setting.substr(0, equals);
     const std::string_view value = equals == std::string_view::npos ? std::string_view() : setting.substr(equals + 1);
     const auto* const size = std::ranges::find(sizes_, name, &SizeSetting::name);
-    if (name != "disk" && name != "policy" && size == std::end(sizes_))
+    if (name != "disk" && name != "policy" && name != "lost-after" && size == std::end(sizes_))
       return fmt::format("emulated: `{}` is none of its settings: memory=SIZE, bandwidth=SIZE, bandwidth-out=SIZE, host=SIZE, "
-                         "pinned=on|off|SIZE, disk=FOLDER, disk-size=SIZE, disk-bandwidth=SIZE, memory-bandwidth=SIZE and "
-                         "policy=NAME",
+                         "pinned=on|off|SIZE, disk=FOLDER, disk-size=SIZE, disk-bandwidth=SIZE, memory-bandwidth=SIZE, "
+                         "policy=NAME and lost-after=NUMBER",
                          setting);
     for (const std::string_view before : given_)
       if (before.substr(0, before.find('=')) == name)
@@ -56,6 +58,7 @@ private:
     given_.push_back(setting);
     if (name == "disk") return wrong_with_disk(value, setting);
     if (name == "policy") return wrong_with_policy(value, setting);
+    if (name == "lost-after") return wrong_with_loss(value, setting);
     if (name == "pinned" && (value == "on" || value == "off")) {
       options_.pinned_bytes = value == "on" ? INT64_MAX : 0;
       return "";
@@ -84,6 +87,12 @@ private:
     std::string names;
     for (const auto& known : kPolicies) names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
     return fmt::format("emulated: expected policy=NAME, one of {}, got `{}`", names, setting);
+  }
+
+  std::string wrong_with_loss(std::string_view number, std::string_view setting) {
+    const auto [end, fault] = std::from_chars(number.data(), number.data() + number.size(), options_.lost_after);
+    if (fault == std::errc() && end == number.data() + number.size() && options_.lost_after != 0) return "";
+    return fmt::format("emulated: expected lost-after=NUMBER, of operations, at least 1, got `{}`", setting);
   }
 
   bool fits_together(std::string& message) {

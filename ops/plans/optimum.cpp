@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
+#include <limits>
 #include <set>
 #include <utility>
 #include <vector>
@@ -66,78 +66,163 @@ std::optional<std::uint64_t> belady_bytes(const AccessPlan& run, std::uint64_t c
 
 namespace {
 
-// At each place in the run, what of copies that take so long a memory saves at most in which blocks lie that are used there or
-// later: those that take longest for their bytes, which are the smallest, and a part of the last one. What the launch in front of
-// that place uses, or the one behind it, lies there at the same time, so for all others there is only the rest.
-template <class Takes> std::vector<Picoseconds> saved_at(const AccessPlan& run, const Memory& memory, Takes&& takes) {
-  std::vector<std::uint32_t> by_size(run.blocks().size());
-  std::iota(by_size.begin(), by_size.end(), 0U);
-  std::ranges::stable_sort(by_size, {}, [&](std::uint32_t block) { return run.blocks()[block].bytes; });
-  std::vector<Picoseconds> saved(run.size() + 1);
-  std::vector<std::size_t> used(run.blocks().size(), SIZE_MAX); // by the launch that was looked at last
-  const auto beside = [&](std::size_t at, std::size_t launch) {
-    std::uint64_t left = memory.capacity;
-    for (const PlannedUse& use : run.uses(launch)) {
-      left -= std::min(left, run.blocks()[use.block].bytes);
-      used[use.block] = launch;
+// What of some copies a memory saves at most in which blocks lie at one place in the run, between two launches. What the launch
+// in front of that place uses, or the one behind it, lies there at the same time, so for all others there is only the rest. Of
+// these it is no more than of those that take longest for their bytes, which are the smallest, and a part of the last one; nor
+// more than of as many as there is room for, wherever they are large.
+class Saved {
+public:
+  Saved(const AccessPlan& run, std::uint64_t capacity) : run_(run), capacity_(capacity), used_(run.blocks().size()) {}
+
+  void begin(std::size_t place) {
+    ++place_;
+    beside_.clear();
+    for (const std::size_t launch : {place - 1, place}) // in front of the first one is none
+      if (launch < run_.size()) beside_.push_back({capacity_, 0, {}});
+    std::size_t bit = 0;
+    for (const std::size_t launch : {place - 1, place}) {
+      if (launch >= run_.size()) continue;
+      for (const PlannedUse& use : run_.uses(launch)) {
+        Used& used = used_[use.block];
+        if (used.place != place_) used = {place_, 0};
+        used.launches |= 1U << bit;
+        beside_[bit].left -= std::min(beside_[bit].left, run_.blocks()[use.block].bytes);
+      }
+      ++bit;
     }
-    double sum = 0;
-    for (const std::uint32_t block : by_size) {
-      const auto positions = run.positions(block);
-      const std::uint64_t bytes = run.blocks()[block].bytes;
-      const bool may_be_there = !positions.empty() && positions.back() >= at && (positions.front() < at || is_there(run, block));
-      if (!may_be_there || bytes == 0) continue;
-      const bool is_used = used[block] == launch;
-      const std::uint64_t part = is_used ? bytes : std::min(left, bytes);
-      sum += static_cast<double>(takes(bytes)) * static_cast<double>(part) / static_cast<double>(bytes);
-      if (!is_used) left -= part;
-    }
-    std::ranges::fill(used, SIZE_MAX);
-    return static_cast<Picoseconds>(sum) + 1;
-  };
-  for (std::size_t at = 0; at <= run.size(); ++at) {
-    saved[at] = at == 0 ? beside(at, at) : beside(at, at - 1);
-    if (at != 0 && at != run.size()) saved[at] = std::min(saved[at], beside(at, at));
   }
-  return saved;
+  // Another block that may lie there, and what to copy it takes.
+  void add(std::uint32_t block, Picoseconds takes) {
+    const std::uint64_t bytes = run_.blocks()[block].bytes;
+    if (bytes == 0) return;
+    const unsigned launches = used_[block].place == place_ ? used_[block].launches : 0;
+    for (std::size_t i = 0; i < beside_.size(); ++i) {
+      Beside& beside = beside_[i];
+      if ((launches >> i & 1U) != 0)
+        beside.used += takes;
+      else
+        beside.others.insert(std::ranges::upper_bound(beside.others, bytes, {}, &std::pair<std::uint64_t, Picoseconds>::first),
+                             {bytes, takes});
+    }
+  }
+  Picoseconds most() const {
+    Picoseconds most = std::numeric_limits<Picoseconds>::max();
+    for (const Beside& beside : beside_) most = std::min(most, beside.used + std::min(by_parts(beside), by_number(beside)));
+    return most;
+  }
+
+private:
+  struct Beside {
+    std::uint64_t left = 0; // of the memory, beside what that launch uses
+    Picoseconds used = 0;
+    std::vector<std::pair<std::uint64_t, Picoseconds>> others; // by size
+  };
+  static Picoseconds by_parts(const Beside& beside) {
+    double sum = 0;
+    std::uint64_t left = beside.left;
+    for (const auto& [bytes, takes] : beside.others) {
+      const std::uint64_t part = std::min(left, bytes);
+      sum += static_cast<double>(takes) * static_cast<double>(part) / static_cast<double>(bytes);
+      if ((left -= part) == 0) break;
+    }
+    return static_cast<Picoseconds>(sum) + 1;
+  }
+  // All small ones, and as many large ones as fit of the smallest of these.
+  Picoseconds by_number(const Beside& beside) const {
+    constexpr std::uint64_t kSmall = 64; // times less than the memory
+    Picoseconds sum = 0;
+    auto large = beside.others.begin();
+    for (; large != beside.others.end() && large->first <= capacity_ / kSmall; ++large) sum += large->second;
+    std::uint64_t left = beside.left;
+    auto longest = beside.others.end();
+    for (; large != beside.others.end() && large->first <= left; ++large) {
+      left -= large->first;
+      sum += (--longest)->second;
+    }
+    return sum;
+  }
+
+  struct Used {
+    std::size_t place = 0;
+    unsigned launches = 0; // in front, behind: a bit each
+  };
+  const AccessPlan& run_;
+  std::uint64_t capacity_;
+  std::vector<Used> used_;
+  std::size_t place_ = 0;
+  std::vector<Beside> beside_;
+};
+
+// Whether the next launch that uses it, there or behind that, needs its elements.
+bool is_needed(const AccessPlan& run, std::uint32_t block, std::size_t at) {
+  const auto positions = run.positions(block);
+  const auto next = static_cast<std::size_t>(std::ranges::lower_bound(positions, at) - positions.begin());
+  return next != positions.size() && needs_elements(run.uses_of(block)[next]);
+}
+
+// The same for what comes in behind each place and may be there already, whatever it is needed for.
+std::vector<Picoseconds> saved_in(const AccessPlan& run, const Memory& memory) {
+  std::vector<Picoseconds> most(run.size() + 1);
+  Saved saved(run, memory.capacity);
+  for (std::size_t at = 0; at <= run.size(); ++at) {
+    saved.begin(at);
+    for (std::uint32_t block = 0; block < run.blocks().size(); ++block) {
+      if (is_needed(run, block, at) && (run.positions(block).front() < at || is_there(run, block)))
+        saved.add(block, memory.link.in(run.blocks()[block].bytes));
+    }
+    most[at] = saved.most();
+  }
+  return most;
 }
 
 } // namespace
 
 Picoseconds least_time(const AccessPlan& run, const Memory& memory) {
   const Link& link = memory.link;
-  const auto saved_in = saved_at(run, memory, [&](std::uint64_t bytes) { return link.in(bytes); });
-  const auto saved_out = saved_at(run, memory, [&](std::uint64_t bytes) { return link.out(bytes); });
+  const auto there = saved_in(run, memory);
   std::vector<Picoseconds> least(run.size() + 1); // until the launch in front of that place has ended
   struct Block {
-    std::size_t seen = SIZE_MAX; // the beginning for which this holds
-    bool written = false, goes_out = false;
+    std::size_t seen = SIZE_MAX; // the end for which this holds
+    bool written = false;
+    std::size_t comes_in = SIZE_MAX; // for the launch that uses it first, if it does
   };
   std::vector<Block> blocks(run.blocks().size());
-  for (std::size_t begin = 0; begin < run.size(); ++begin) {
-    Picoseconds work = 0, in = 0, out = 0;
-    least[begin + 1] = std::max(least[begin + 1], least[begin]);
-    for (std::size_t at = begin; at < run.size(); ++at) {
-      work += run.duration(at);
-      for (const PlannedUse& use : run.uses(at)) {
+  std::vector<std::size_t> come_in(run.size()); // blocks, by that launch
+  Saved stays(run, memory.capacity);
+  for (std::size_t end = 1; end <= run.size(); ++end) {
+    least[end] = least[end - 1];
+    stays.begin(end);
+    std::ranges::fill(come_in, 0);
+    Picoseconds in = 0, out = 0, stay = 0;
+    std::size_t last_in = end - 1, first_out = end; // launches: that need what comes in, that make what goes out
+    for (std::size_t begin = end; begin-- > 0;) {
+      for (const PlannedUse& use : run.uses(begin)) {
         Block& block = blocks[use.block];
         const auto positions = run.positions(use.block);
         const std::uint64_t bytes = run.blocks()[use.block].bytes;
-        if (block.seen != begin) {
-          block = {begin, false, false};
-          if (needs_elements(use.use) && (positions.front() < begin || is_there(run, use.block))) in += link.in(bytes);
+        if (block.seen != end) block = {end};
+        if (block.comes_in != SIZE_MAX) {
+          in -= link.in(bytes);
+          --come_in[std::exchange(block.comes_in, SIZE_MAX)];
         }
-        block.written = block.written || writes(use.use);
-        const auto next = std::ranges::upper_bound(positions, at);
-        const bool goes_out = block.written && next != positions.end() &&
-                              needs_elements(run.uses_of(use.block)[static_cast<std::size_t>(next - positions.begin())]);
-        if (goes_out && !block.goes_out) out += link.out(bytes);
-        if (!goes_out && block.goes_out) out -= link.out(bytes);
-        block.goes_out = goes_out;
+        if (needs_elements(use.use) && (positions.front() < begin || is_there(run, use.block))) {
+          in += link.in(bytes);
+          ++come_in[block.comes_in = begin];
+        }
+        if (!writes(use.use) || block.written) continue;
+        block.written = true;
+        if (!is_needed(run, use.block, end)) continue;
+        out += link.out(bytes);
+        stays.add(use.block, link.out(bytes));
+        stay = stays.most();
+        first_out = begin;
       }
-      const auto beyond = [](Picoseconds copies, Picoseconds saved) { return copies > saved ? copies - saved : 0; };
-      const Picoseconds takes = std::max({work, beyond(in, saved_in[begin]), beyond(out, saved_out[at + 1])});
-      least[at + 1] = std::max(least[at + 1], least[begin] + takes);
+      while (last_in > begin && come_in[last_in] == 0) --last_in;
+      const auto takes = [&](std::size_t from, std::size_t to) { return run.begins(to) - run.begins(from); };
+      Picoseconds whole = takes(begin, end);
+      if (in > there[begin]) whole = std::max(whole, in - there[begin] + takes(last_in, end));
+      if (out > stay) whole = std::max(whole, takes(begin, first_out + 1) + out - stay);
+      least[end] = std::max(least[end], least[begin] + whole);
     }
   }
   return least.back();

@@ -14,10 +14,10 @@ namespace cairn::ops::plans {
 std::optional<std::uint64_t> belady_bytes(const AccessPlan& run, std::uint64_t capacity);
 
 // No sequence of copies lets the run end sooner, whatever is copied when. Between the ends of two launches the launches between
-// them take place, and what these need and is not there at the first comes in; what they write and is needed later goes out, if
-// it is not there at the second; and no more than the memory is there at either, what the launches beside them use included. The
-// run is cut where that says most. It takes
-// the square of the number of launches.
+// them take place, and what these need and is not there at the first comes in before the last of them that needs it begins; what
+// they write and is needed later goes out, once the first of them that writes such a thing has ended, if it is not there at the
+// second; and no more than the memory is there at either, what the launches beside them use included. The run is cut where that
+// says most. It takes the square of the number of launches.
 Picoseconds least_time(const AccessPlan& run, const Memory& memory);
 
 } // namespace cairn::ops::plans

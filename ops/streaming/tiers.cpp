@@ -125,18 +125,23 @@ void Tiers::refuse(std::int64_t bytes) {
   const std::int64_t budget = backing_.host_budget(), in_use = backing_.host_in_use();
   const bool has_disk = !backing_.streaming().disk.empty(); // whether or not anything has gone there yet
   const std::string refusal = disk_ != nullptr ? disk_->refusal() : "";
-  std::int64_t held = 0, could_leave = 0;
-  for (const StreamedBlock* const block : on_host_)
+  std::int64_t held = 0, could_leave = 0, largest = bytes;
+  for (const StreamedBlock* const block : on_host_) {
+    largest = std::max(largest, block->bytes);
     if (!may_leave(*block))
       held += block->bytes;
     else if (block->device_is_current || block->on_disk != nullptr)
       could_leave += block->bytes;
+  }
   // What cannot leave, and what comes there for this: beside a disk that takes all that it is given, and without one.
   const Above::Needs needs = above_.needs();
   const std::int64_t without =
       in_use - could_leave - held + std::max(held + bytes, std::max(held, needs.read) + needs.written_back);
   const bool disk_would_do = budget == 0 || std::max(held + bytes, needs.at_once) <= budget;
-  Least least{.host = has_disk && refusal.empty() ? std::max(held + bytes, needs.most_at_once) : without,
+  // A disk is full when one block finds no room there, and which one that is hangs on how much the host held before: so with more
+  // memory there may be a block less on it, and another one on its way.
+  const std::int64_t elsewhere = refusal.empty() ? 0 : 2 * largest;
+  Least least{.host = has_disk && refusal.empty() ? std::max(held + bytes, needs.most_at_once) : without + elsewhere,
               .wants_disk = !has_disk && disk_would_do};
   if (!refusal.empty() && !disk_->broken() && backing_.streaming().disk_bytes != 0 && disk_would_do)
     least.disk = taken_on_disk_ + would_take_on_disk(without - budget);

@@ -64,8 +64,12 @@ class Room:
         """The command under attack_watch, which tells on descriptor 3."""
         report, out, err = (self.path / name for name in ("report", "out", "err"))
         script = 'exec "$@" <input >out 2>err 3>report'
-        subprocess.run(["bash", "-c", script, "attack", self.tools / "attack_watch", str(KILLED_AFTER), str(most_bytes), self.tools / tool, *arguments],
-                       cwd=self.path, check=True)
+        watched = subprocess.Popen(["bash", "-c", script, "attack", self.tools / "attack_watch", str(KILLED_AFTER), str(most_bytes), self.tools / tool, *arguments],
+                                   cwd=self.path)
+        while self.attack.meanwhile is not None and watched.poll() is None:
+            self.attack.meanwhile(self.path)
+        if watched.wait() != 0:
+            raise subprocess.CalledProcessError(watched.returncode, watched.args)
         code, cpu, resident = map(int, report.read_text().split())
         return Outcome(code, cpu / 1e6, resident, out.read_text(errors="replace"), err.read_text(errors="replace"))
 

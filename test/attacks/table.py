@@ -7,6 +7,7 @@ time under a larger budget, by a host that cancels it (run.py).
 import dataclasses
 import io
 import json
+import os
 import pathlib
 import typing
 import zipfile
@@ -35,6 +36,7 @@ class Attack:
     sizes: dict[str, int] = dataclasses.field(default_factory=dict)  # of those of them that are longer, with nothing behind
     before: tuple[tuple[str, ...], ...] = ()  # commands; the first word is a tool
     made: dict[str, typing.Callable[[pathlib.Path], bytes]] = dataclasses.field(default_factory=dict)  # files from the folder that these leave
+    meanwhile: typing.Callable[[pathlib.Path], None] | None = None  # done in its folder again and again while it runs
     command: tuple[str, ...] | None = None  # the tool and its arguments, if it is not `vmrun OPTIONS attack.scm`
     cancelled: bool = True  # tried again by a host that cancels it
 
@@ -46,6 +48,16 @@ class Attack:
 def chain(count, form):
     """form(0), form(1), ... one a line."""
     return "\n".join(form(i) for i in range(count))
+
+
+def cut_nameless_files(folder):
+    """Those of that folder that any process has open."""
+    for opened in pathlib.Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            if os.readlink(opened).startswith(f"{folder.resolve()}/#"):
+                os.truncate(opened, 0)
+        except OSError:  # it has gone, or belongs to somebody else
+            pass
 
 
 DOUBLED = "(define big (let loop ((i 0) (l 'x)) (if (= i 60) l (loop (+ i 1) (cons l l)))))\n"
@@ -496,6 +508,14 @@ TENSORS = [
            options=("--device=emulated,memory=1MiB,host=2MiB,disk=.,disk-size=8MiB",)),
     Attack("tensors that come back from a disk without end", "(define all (build-list 400 (lambda (i) (fill '(10000) 1.))))\n(let loop () (for-each sumall all) (loop))", STOPPED,
            options=("--device=emulated,memory=1MiB,host=2MiB,disk=.,disk-size=64MiB",), limits=("--steps=40000",)),
+    Attack("a disk whose file is cut all the time", "(define all (build-list 400 (lambda (i) (fill '(10000) 1.))))\n(let loop () (for-each sumall all) (loop))",
+           ERROR, "elements of tensors that were put aside in . ", options=("--device=emulated,memory=1MiB,host=2MiB,disk=.,disk-size=64MiB",),
+           meanwhile=cut_nameless_files, cancelled=False),
+    Attack("a device that is lost", "(define w (build-list 40 (lambda (i) (fill '(10000) .5))))\n(let loop ((x (fill '(10000) 1.)) (l w)) (if (null? l) (begin (write (tensor->number (sum x))) (loop x w)) (loop (tanh (* x (car l))) (cdr l))))",
+           ERROR, "the device was lost after 500 operations", options=("--device=emulated,memory=1MiB,host=8MiB,lost-after=500",)),
+    Attack("a device that is lost in a gradient and asked for its elements again", "(define w (fill '(10000) .5))\n(define (f x) (let loop ((i 0) (x x)) (if (= i 300) (sumall x) (loop (+ i 1) (tanh (* x w))))))\n"
+           "(define (try) (call-with-error-handler (lambda (message) (write (tensor->list w))) (lambda () (checkpoint-*j f w 1))))\n(let loop () (try) (loop))",
+           ERROR, "the device was lost after 700 operations", options=("--device=emulated,memory=200KiB,host=8MiB,lost-after=700",)),
     Attack("a disk in a folder that is none", "1", BAD, "disk=none: none: tensors cannot be put aside there: No such file or directory",
            options=("--device=emulated,memory=1MiB,disk=none",), cancelled=False),
     Attack("one operation larger than the host's memory", "(define m (fill '(1000 1000) 1.))\n(matmul m (matmul m m))", OVER,

@@ -3,7 +3,10 @@
 #include "../devices/spilling.h"
 #include "../devices/testing.h"
 
+#include "ops/elements_lost.h"
 #include "ops/streaming/device.h"
+
+#include <fmt/format.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -192,6 +195,76 @@ TEST_CASE("random work on what streams gives what work in plain memory gives, wi
       all.clear();
       CHECK(pair.account.bytes == 0);
     }
+}
+
+TEST_CASE("a device that is lost gives errors from there on, and before that what was computed; never anything else") {
+  constexpr int kParts = 8, kRounds = 24;
+  struct Outcome {
+    int right = 0, lost = 0;
+  };
+  // One launch a round, and one tensor read; each on its own may be the one that is refused.
+  const auto outcome = [&](std::uint64_t lost_after, std::int64_t host) {
+    EmulatedOptions options = with_room_for(40);
+    options.host_bytes = 8 * host;
+    options.lost_after = lost_after;
+    if (host != 0) {
+      options.streaming.disk = std::getenv("TMPDIR") != nullptr ? std::getenv("TMPDIR") : "/tmp";
+      options.streaming.disk_bytes = 1 << 20;
+    }
+    Pair pair(options);
+    std::vector<Part> parts;
+    std::vector<Numbers> numbers;
+    Outcome outcome;
+    const auto attempt = [&](auto&& what) {
+      try {
+        what();
+        CHECK(outcome.lost == 0);
+      } catch (const DeviceLost& e) {
+        ++outcome.lost;
+        CHECK(std::string(e.what()) == fmt::format("emulated: the device was lost after {} operations", lost_after));
+      }
+    };
+    for (int i = 0; i < kParts; ++i) {
+      parts.push_back(make(*pair.stream, 10));
+      numbers.push_back(counting(10, i));
+      write(*pair.stream, parts.back(), numbers.back());
+    }
+    for (int round = 0; round < kRounds && outcome.lost == 0; ++round) {
+      const auto a = static_cast<std::size_t>(round % kParts), b = static_cast<std::size_t>((5 * round + 1) % kParts);
+      const auto to = static_cast<std::size_t>((3 * round + 2) % kParts);
+      attempt([&] {
+        launch_here(pair, {parts[a], parts[b]}, parts[to], round);
+        numbers[to] = mixed({numbers[a], numbers[b]}, round);
+        const Numbers seen = read(*pair.stream, parts[to]);
+        CHECK(seen == numbers[to]);
+        ++outcome.right;
+      });
+    }
+    if (outcome.lost == 0) return outcome;
+    // What has a copy that was made in time may still be read; all else is an error each time.
+    for (int again = 0; again < 2; ++again)
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        try {
+          const Numbers seen = read(*pair.stream, parts[i]);
+          CHECK(seen == numbers[i]);
+        } catch (const DeviceLost&) {
+        }
+      }
+    return outcome;
+  };
+  for (const std::int64_t host : {0, 40}) {
+    CAPTURE(host);
+    CHECK(outcome(0, host).right == kRounds);
+    int right = 0;
+    for (std::uint64_t lost_after = 1; lost_after < 100; ++lost_after) {
+      CAPTURE(lost_after);
+      const Outcome now = outcome(lost_after, host);
+      CHECK(now.right >= right); // later losses spare more
+      CHECK(now.lost == (now.right == kRounds ? 0 : 1));
+      right = now.right;
+    }
+    CHECK(right == kRounds);
+  }
 }
 
 TEST_CASE("where neither host nor disk has room, nothing is lost") {

@@ -213,6 +213,56 @@ TEST_CASE("a block is brought just in time, and only for what is needed later") 
   CHECK(prefetcher.next(1000, now)->name == leaf_name(3));
 }
 
+TEST_CASE("what comes in has the time that launches wait for room") {
+  const AccessPlan plan = in_order(20, 1000);                                               // a launch a nanosecond
+  const Link link{.bytes_in = 333'333'333'333, .bytes_out = 333'333'333'333, .latency = 0}; // a copy three
+  // In front of which launch the prefetcher asks for leaf 6, the only one that is not there.
+  const auto asked_before = [&](const Foresight& foresight) {
+    Follower follower(plan);
+    follower.launch({});
+    OneMemory room(&follower, &foresight);
+    for (std::uint64_t leaf = 1; leaf < 20; ++leaf)
+      if (leaf != 6) room.put(leaf_name(leaf), 1000, false);
+    const Prefetcher prefetcher(follower, room.residents, link, 20'000);
+    for (std::uint64_t launch = 1; launch < 6; ++launch) {
+      const Picoseconds ended = foresight.begins.empty() ? 1000 * launch : foresight.begins_at(launch - 1) + 1000;
+      if (const auto fetch = prefetcher.next(1000, {.execute = ended})) {
+        CHECK(fetch->name == leaf_name(6));
+        return launch;
+      }
+      follower.launch(std::vector{read(leaf_name(launch), 1000)});
+    }
+    return std::uint64_t{6};
+  };
+  Foresight foresight{};
+  CHECK(asked_before(foresight) == 3); // a launch later it would come at 7000, and is needed at 6000
+  for (Picoseconds launch = 0; launch <= 20; ++launch) foresight.begins.push_back(1000 * launch);
+  CHECK(asked_before(foresight) == 3);
+  for (Picoseconds launch = 5; launch <= 20; ++launch) foresight.begins[launch] += 1000; // the fifth waits as long
+  CHECK(asked_before(foresight) == 4);
+}
+
+TEST_CASE("where launches wait for room more is looked ahead for than the memory holds, as far as its room comes free") {
+  const AccessPlan plan = in_order(20, 1000);                                               // a launch a nanosecond
+  const Link link{.bytes_in = 588'235'294'118, .bytes_out = 588'235'294'118, .latency = 0}; // a copy 1.7
+  // Of leaves 4, 6 and 7 a memory of two has no room for the last. It is late if the first does not come now: there are 2.0 until
+  // the next time to ask, three copies are done at 7.1, and it is needed at 7.
+  const auto asks = [&](std::uint64_t capacity, const Foresight& foresight, std::uint64_t first) {
+    Follower follower(plan);
+    follower.launch({});
+    OneMemory room(&follower, &foresight);
+    for (std::uint64_t leaf = 1; leaf < 20; ++leaf)
+      if (leaf != first && leaf != 6 && leaf != 7) room.put(leaf_name(leaf), 1000, false);
+    return Prefetcher(follower, room.residents, link, capacity).next(1000, {.execute = 1000}).has_value();
+  };
+  Foresight foresight{};
+  CHECK(asks(3000, foresight, 4));
+  CHECK_FALSE(asks(2000, foresight, 4));
+  for (Picoseconds launch = 0; launch <= 20; ++launch) foresight.begins.push_back(1000 * launch);
+  CHECK(asks(2000, foresight, 4));       // leaf 4 has been used at 5, when two copies are not done yet
+  CHECK_FALSE(asks(2000, foresight, 5)); // leaf 5 at 6, which is later than 5.4
+}
+
 TEST_CASE("no more comes early than may, but for one block") {
   const AccessPlan plan = in_order(20, 1000);                                               // a launch a nanosecond
   const Link link{.bytes_in = 100'000'000'000, .bytes_out = 100'000'000'000, .latency = 0}; // a copy ten

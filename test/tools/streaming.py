@@ -221,6 +221,17 @@ class Streaming(ToolTest):
             self.assertEqual(works["planned"], works["demand"], host)
             self.assertEqual(works["planned"], host >= 512, host)
 
+    def test_cures_beside_a_disk_that_is_full_are_enough(self):
+        self.write("crowded.scm", NET.replace("OPERATOR", "*j").replace("'(32 128)", "'(96 128)").replace("(train 5 ", "(train 2 ").replace("(iota 16)", "(iota 12)"))
+        for memory, host, disk, policy in ((586, 684, 188, "planned"), (477, 828, 207, "demand"), (334, 186, 392, "planned")):
+            settings = f"memory={memory}KiB,host={{}}KiB,disk=disk,disk-size={disk}KiB,policy={policy}"
+            with self.subTest(settings=settings, host=host):
+                steps, errors = self.refused("crowded.scm", settings.format(host))
+                self.assertIn(f"the {disk << 10} bytes that may be used in disk are full", errors)
+                enough = re.search(r"for this operation: host=(\d+)KiB at least", errors)
+                self.assertTrue(enough, errors)
+                self.assertGreater(self.refused("crowded.scm", settings.format(enough[1]))[0], steps)
+
     def test_a_host_without_a_disk_that_holds_less_than_it_would(self):
         right = self.vmrun("updates.scm").output
         output, device = self.streamed("updates.scm", "memory=500KiB,host=2MiB")
@@ -266,6 +277,22 @@ class Streaming(ToolTest):
             self.assertIn(why, done.errors)
         self.assertEqual(first.output + self.vmrun(enough, "--resume=z").output, right)
 
+    def test_a_state_that_a_lost_device_keeps_from_being_saved_is_named(self):
+        # Nobody has asked for elements before the state is saved.
+        self.write("waits.scm", "(define all (map (lambda (i) (+ 1. (fill '(2000) (* 1. i)))) (iota 9)))\n(write-npy \"ready.npy\" (fill '(1) 1. 'f32 'cpu))\n(read-real)\n"
+                                "(let loop ((i 0)) (if (< i 1000000) (loop (+ i 1))))\n(for-each sumall all)\n")
+        process = subprocess.Popen([os.path.join(self.bin, "vmrun"), "--device=emulated,memory=4MiB,host=4MiB,lost-after=12", "--write=.", "--save=z", "waits.scm"],
+                                   cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        deadline = time.monotonic() + 60
+        while not os.path.exists(self.path("ready.npy")) and time.monotonic() < deadline:
+            time.sleep(.01)
+        process.send_signal(signal.SIGTERM)  # seen behind the input
+        output, errors = process.communicate("1\n", timeout=60)
+        self.assertEqual((process.returncode, output), (2, ""))
+        self.assertEqual(errors.splitlines(keepends=True)[-1], "z: error: cannot be written: emulated: the device was lost after 12 operations\n")
+        self.assertFalse(os.path.exists(self.path("z")))
+
     def test_a_file_that_was_changed_is_an_error_and_never_a_number(self):
         self.write("waits.scm", WAITS)
         for change, why in ((lambda file: os.truncate(file, 0), "put aside in disk "), (self.overwrite, "put aside in disk came back changed")):
@@ -277,6 +304,26 @@ class Streaming(ToolTest):
             output, errors = process.communicate("1\n", timeout=60)
             self.assertEqual((process.returncode, output), (1, ""))
             self.assertRegex(errors, r"waits.scm:\d+:\d+: error: elements of tensors that were " + why)
+
+    def test_a_device_that_is_lost_ends_a_run_with_an_error_and_saved_states_are_good(self):
+        right = self.vmrun("net.scm").output
+        streams = "--device=emulated,memory=300KiB,host=700KiB,disk=disk"
+        steps = json.loads(self.vmrun("--stats", "net.scm").errors.splitlines()[-1])["steps"]
+        lengths = []
+        for operations in (1, 40, 400, 800, 1200):
+            with self.subTest(operations=operations):
+                done = self.vmrun(f"{streams},lost-after={operations}", f"--save-every={steps // 9}", "--save=z", "net.scm", code=1)
+                self.assertRegex(done.errors, rf"^net.scm:\d+:\d+: error: emulated: the device was lost after {operations} operations\n")
+                self.assertTrue(right.startswith(done.output))
+                lengths.append(len(done.output))
+                if not os.path.exists(self.path("z")):
+                    continue
+                resumed = self.vmrun(streams, "--resume=z").output
+                self.assertTrue(right.endswith(resumed))
+                self.assertGreaterEqual(len(done.output) + len(resumed), len(right))
+                os.remove(self.path("z"))
+        self.assertEqual(lengths, sorted(lengths))
+        self.assertGreater(lengths[-1], 0)
 
     def test_a_state_that_a_changed_file_keeps_from_being_saved_is_named(self):
         self.write("waits.scm", WAITS)

@@ -24,6 +24,8 @@ cairn_status caught(char** error) noexcept {
     return fail(CAIRN_OVER_BUDGET, error, e.what());
   } catch (const ops::SpillError& e) {
     return fail(CAIRN_NO_FILE, error, e.what());
+  } catch (const ops::DeviceLost& e) {
+    return fail(CAIRN_PROGRAM_ERROR, error, e.what());
   } catch (const std::bad_alloc&) {
     return fail(CAIRN_OUT_OF_MEMORY, error, "the system gave no memory");
   } catch (const std::exception& e) {

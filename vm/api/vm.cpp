@@ -392,7 +392,7 @@ cairn_status cairn_vm_save_file(const cairn_vm* vm, const char* path, char** err
     };
     try {
       interruptible(*vm, save);
-    } catch (const cairn::ops::SpillError& e) { // of another file, that of elements that were put aside
+    } catch (const cairn::ops::ElementsLost& e) { // not of that file, but of one where they were put aside, or of the device
       throw Refusal{CAIRN_NO_FILE, std::string(path) + ": error: cannot be written: " + e.what() + "\n"};
     }
   });

@@ -153,7 +153,7 @@ std::optional<Status> Engine::go_on() {
     remember(e.what());
     end_program();
     return Status::error;
-  } catch (const ops::SpillError& e) {
+  } catch (const ops::ElementsLost& e) {
     remember(e.what());
     end_program();
     return Status::error;
