@@ -316,4 +316,3 @@ TEST_CASE("what may be computed again one behind the other is bounded at every l
   while (node < kDeepest[kLeanLevels - 1]) REQUIRE(read(kLeanLevels));
   CHECK_FALSE(read(1));
 }
-

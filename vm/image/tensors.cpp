@@ -256,6 +256,7 @@ void check_record(Engine& engine, const Tape& tape, const TensorRecord& r, const
   };
   want(r.results >= 1 && r.results <= ops::kMostResults);
   want(r.smaller.size() == 0 || (r.kind == Kind::apply && r.smaller.size() == 1 && r.op != nullptr && r.op->smaller != nullptr));
+  want(r.cost == 0 || (r.kind == Kind::apply && r.op != nullptr && (r.op->kernel != nullptr || r.op->view != nullptr)));
   const std::vector<Tensor> inputs = r.inputs.all(), outputs = r.outputs.all();
   switch (r.kind) {
   case Kind::leaf:
