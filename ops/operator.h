@@ -121,8 +121,10 @@ struct VjpCall {
   std::span<Tensor> results; // by input: the part of its cotangent, of the input's shape (a number's: no axes); may share storage
                              // with a cotangent. Left empty: none
   std::span<Tensor> given = {}; // the cotangents once more, where the rule may take their memory; or empty
-  AddedOnto* onto = nullptr;    // if not null, the first operand's cotangent has a sum, and rules of VjpMemory::onto write here
-                                // instead of making a part
+  // Not null: this is there in place of the tensor that the rule asked to keep, which has its description only (SmallerForm).
+  const Tensor* smaller = nullptr;
+  AddedOnto* onto = nullptr; // if not null, the first operand's cotangent has a sum, and rules of VjpMemory::onto write here
+                             // instead of making a part
 };
 
 // What a forward rule computes with: a term is a tensor or number that may itself be differentiated, so rules are compositions of
@@ -205,6 +207,13 @@ enum class VjpMemory : std::uint8_t {
   onto,       // only one, for the first operand, and where that has a sum already it is added to it: AddedOnto
 };
 
+// What the reverse rule can do with in place of the only tensor that it asks to keep: the result of another operator on that.
+struct SmallerForm {
+  std::string_view text;                                        // its size, as the page of operators shows it
+  OperatorId made_by{};                                         // called with the attributes of the operator itself
+  bool (*fits)(const Call& call, const Tensor& kept) = nullptr; // whether it can be made of such a tensor
+};
+
 inline constexpr std::uint32_t kKeepOutput = 1u << 31; // the first output
 inline constexpr std::uint32_t kKeepInputs = kKeepOutput - 1;
 constexpr std::uint32_t keep_input(unsigned i) { return 1u << i; }
@@ -215,9 +224,10 @@ struct Definition {
   const RegionRule* regions = nullptr; // null: not known
   Kernel kernel = nullptr;             // null: a view that never copies, or one the runtime performs itself (to_device)
   ViewOf view = nullptr;
-  Vjp vjp = nullptr;               // null: no derivative passes through
-  Jvp jvp = nullptr;               // null, where vjp is not: linear in each of its operands
-  std::uint32_t keep = 0;          // what the reverse rule needs
+  Vjp vjp = nullptr;                    // null: no derivative passes through
+  Jvp jvp = nullptr;                    // null, where vjp is not: linear in each of its operands
+  std::uint32_t keep = 0;               // what the reverse rule needs
+  const SmallerForm* smaller = nullptr; // null: there is none
   std::uint32_t may_overwrite = 0; // the inputs, as in `keep`, whose memory may become that of the first result: if nobody else
                                    // has it, and type and layout are the result's
   bool each_over_its_own = false;  // and that of input i the memory of result i, for each result, in place of any input's
@@ -238,6 +248,10 @@ struct Operator : Definition {
 inline bool keeps_input(const Operator& op, std::size_t i) {
   return i < 31 ? (op.keep & keep_input(static_cast<unsigned>(i))) != 0 : (op.keep & kKeepInputs) != 0;
 }
+
+// The only tensor that an operator with a smaller form keeps.
+inline bool keeps_smaller_output(const Operator& op) { return op.smaller != nullptr && (op.keep & kKeepOutput) != 0; }
+inline bool keeps_smaller_input(const Operator& op) { return op.smaller != nullptr && (op.keep & kKeepOutput) == 0; } // the first
 
 // As messages name it: + for %add.
 std::string_view shown_name(const Operator& op);

@@ -91,8 +91,19 @@ void infer_where(const Call& call, ResultTypes& results) {
 // What the kernel of the reverse rule is given for an operand that it does not look at.
 Tensor unless_unused(unsigned needs, unsigned which, const Tensor& t) { return (needs & which) != 0 ? t : weak_number(0, true); }
 
+// Functions whose slope is one of two numbers, as the operand is positive or not.
+template <class F> constexpr bool kHasTwoSlopes = std::is_same_v<F, Relu> || std::is_same_v<F, LeakyRelu>;
+
 template <class F, OperatorId kernel> void unary_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
+  if constexpr (kHasTwoSlopes<F>)
+    if (call.smaller != nullptr) {
+      const Tensor& like = F::needs == kValue ? call.outputs[0] : call.inputs[0];
+      double otherwise = 0;
+      if constexpr (std::is_same_v<F, LeakyRelu>) otherwise = rules::number_or(call.attributes, 0, F::kParameter);
+      call.results[0] = rules::fit(call.runtime, rules::over_cotangent_by_bits(call, like, otherwise), call.inputs[0]);
+      return;
+    }
   call.results[0] = rules::fit(
       call.runtime,
       rules::over_cotangent(call, kernel,
@@ -238,6 +249,12 @@ constexpr Definition pointwise_definition(Infer infer, Kernel kernel, CostOf cos
   return d;
 }
 
+constexpr SmallerForm kPositiveBits = {"a bit an element", OperatorId::positive_bits, rules::has_positive_bits};
+template <class F> constexpr Definition with_smaller_form(Definition d) {
+  if (kHasTwoSlopes<F>) d.smaller = &kPositiveBits;
+  return d;
+}
+
 constexpr Definition reverse_definition(Kernel kernel, CostOf cost) {
   return pointwise_definition(rules::infer_same, kernel, cost, regions::pointwise_vjp);
 }
@@ -257,17 +274,17 @@ constexpr Definition differentiable(Infer infer, Kernel kernel, CostOf cost, Vjp
 namespace definitions {
 
 #define X(id, Struct, ...)                                                                                                       \
-  constinit const Definition id =                                                                                                \
+  constinit const Definition id = with_smaller_form<Struct>(                                                                     \
       differentiable(infer_unary<Struct::closed>, cpu::unary_kernel<Struct>, kCost<kPrices<Struct>.value>,                       \
-                     unary_vjp<Struct, OperatorId::id##_vjp>, unary_jvp<Struct>, kept(Struct::needs));                           \
+                     unary_vjp<Struct, OperatorId::id##_vjp>, unary_jvp<Struct>, kept(Struct::needs)));                          \
   constinit const Definition id##_vjp = reverse_definition(cpu::unary_vjp_kernel<Struct>, kCost<kPrices<Struct>.slope>);
 CAIRN_POINTWISE_UNARY(X)
 #undef X
 
 #define X(id, Struct, ...)                                                                                                       \
-  constinit const Definition id =                                                                                                \
+  constinit const Definition id = with_smaller_form<Struct>(                                                                     \
       differentiable(infer_unary<Struct::closed>, cpu::parameter_kernel<Struct>, kCost<kPrices<Struct>.value>,                   \
-                     unary_vjp<Struct, OperatorId::id##_vjp>, id##_jvp, kept(Struct::needs));                                    \
+                     unary_vjp<Struct, OperatorId::id##_vjp>, id##_jvp, kept(Struct::needs)));                                   \
   constinit const Definition id##_vjp = reverse_definition(cpu::parameter_vjp_kernel<Struct>, kCost<kPrices<Struct>.slope>);
 CAIRN_POINTWISE_PARAMETER(X)
 #undef X

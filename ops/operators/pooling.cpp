@@ -73,6 +73,11 @@ template <Infer infer> void infer_pick(const Call& call, ResultTypes& results) {
 
 void infer_max_vjp(const Call& call, ResultTypes& results) { set(results, call, spatial_sizes(call.inputs[1].shape)); }
 
+void infer_pool_places(const Call& call, ResultTypes& results) {
+  infer_pool(call, results);
+  results[0].dtype = DType::u8;
+}
+
 template <std::size_t attribute> void infer_sizes(const Call& call, ResultTypes& results) {
   const std::string_view who = shown_name(call.op);
   const Shape& x = call.inputs[0].shape;
@@ -88,14 +93,38 @@ template <cpu::MaxPool what, bool adaptive> void max_kernel(const KernelCall& ca
 template <bool adaptive> void max_vjp_kernel(const KernelCall& call) {
   cpu::max_pool_vjp(adaptive ? bins() : read_pool(call), call.outputs[0], call.inputs[0], call.inputs[1]);
 }
+void pool_places_kernel(const KernelCall& call) { cpu::max_pool_places(read_pool(call), call.outputs[0], call.inputs[0]); }
+void by_places_kernel(const KernelCall& call) {
+  cpu::max_pool_vjp_by_places(read_pool(call), call.outputs[0], call.inputs[0], call.inputs[1]);
+}
 void average_kernel(const KernelCall& call) { cpu::average_pool(read_pool(call), call.outputs[0], call.inputs[0]); }
 void average_vjp_kernel(const KernelCall& call) { cpu::average_pool_vjp(read_pool(call), call.outputs[0], call.inputs[0]); }
 void adaptive_kernel(const KernelCall& call) { cpu::average_pool(bins(), call.outputs[0], call.inputs[0]); }
 void adaptive_vjp_kernel(const KernelCall& call) { cpu::average_pool_vjp(bins(), call.outputs[0], call.inputs[0]); }
 
+Attribute spatial(const Shape& shape) { return Attribute::of_list(shape.sizes().subspan(2)); }
+
+// A byte can tell the places of a window apart.
+bool has_places(const Call& call, const Tensor& x) {
+  std::int64_t places = 1;
+  for (const std::int64_t size : read_pool("max-pool", call.attributes, x.rank() - 2).windows.kernel)
+    if (__builtin_mul_overflow(places, size, &places)) return false;
+  return places <= 256;
+}
+constexpr SmallerForm kPlaces = {"a byte a window", OperatorId::max_pool_places, has_places};
+
 // Of max-pool, whose only operand is x, and of pick-max, where x is the second.
 template <unsigned x, OperatorId reverse> void max_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
+  if (call.smaller != nullptr) {
+    Attributes attributes = call.attributes;
+    attributes.values.resize(kPoolCount);
+    attributes.values.push_back(spatial(call.inputs[0].shape));
+    const Tensor by_places =
+        call.runtime.apply(OperatorId::max_pool_vjp_by_places, {call.cotangents[0], *call.smaller}, attributes);
+    call.results[0] = rules::fit(call.runtime, by_places, call.inputs[0]);
+    return;
+  }
   const Tensor part = call.runtime.apply(reverse, {call.cotangents[0], call.inputs[x]}, call.attributes);
   call.results[0] = rules::fit(call.runtime, part, call.inputs[0]);
 }
@@ -104,8 +133,6 @@ template <unsigned x, OperatorId reverse> void max_vjp(const VjpCall& call) {
 template <unsigned x, OperatorId pick> void max_jvp(const JvpCall& call) {
   if (call.tangents[0] != nullptr) call.results[0] = apply(pick, {*call.tangents[0], call.inputs[x]}, call.attributes);
 }
-
-Attribute spatial(const Shape& shape) { return Attribute::of_list(shape.sizes().subspan(2)); }
 
 void average_vjp(const VjpCall& call) {
   if (!rules::wanted(call, 0)) return;
@@ -148,14 +175,17 @@ template <bool adaptive> void narrow_pool(const RegionCall& call) {
     for (Region& region : call.needed) region.loosen(Fit::loose);
 }
 
-// Of the cotangent the windows that read this part; of the input, where that decides, all of these windows.
-template <bool adaptive> void narrow_pool_vjp(const RegionCall& call) {
+// Of the cotangent the windows that read this part, and of the places of the largest in each; of the input, where that decides,
+// all of these windows.
+template <bool adaptive, bool places = false> void narrow_pool_vjp(const RegionCall& call) {
   const Shape &of_result = call.call.inputs[0].shape, &of_input = call.results.types[0].shape;
   for (int i = 0; i < call.box.rank(); ++i) {
     const Reading windows =
         i < 2 ? Reading{call.box[i]} : pools_that_read<adaptive>(call.box[i], call, i, of_input[i], of_result[i]);
     call.needed[0].within(i, windows);
-    if (call.needed.size() > 1)
+    if (places)
+      call.needed[1].within(i, windows);
+    else if (call.needed.size() > 1)
       call.needed[1].padded(i, i < 2 ? windows : read_by_pool<adaptive>(windows.range, call, i, of_input[i], of_result[i]));
   }
   if (call.needed.size() > 1)
@@ -165,6 +195,7 @@ template <bool adaptive> void narrow_pool_vjp(const RegionCall& call) {
 template <bool adaptive> constexpr RegionRule kPool = {adaptive ? "bins" : "windows", narrow_pool<adaptive>};
 template <bool adaptive>
 constexpr RegionRule kPoolVjp = {adaptive ? "bins around it" : "windows around it", narrow_pool_vjp<adaptive>};
+constexpr RegionRule kPoolVjpByPlaces = {"windows around it", narrow_pool_vjp<false, true>};
 
 // A flop for each element of each window.
 Cost cost_of_pooling(const Call& call, const ResultTypes& results) {
@@ -179,8 +210,9 @@ Cost cost_of_pooling(const Call& call, const ResultTypes& results) {
 }
 
 constexpr Definition pooling_definition(Infer infer, const RegionRule& regions, Kernel kernel, Vjp vjp = nullptr,
-                                        Jvp jvp = nullptr, std::uint32_t keep = 0) {
+                                        Jvp jvp = nullptr, std::uint32_t keep = 0, const SmallerForm* smaller = nullptr) {
   Definition d;
+  d.smaller = smaller;
   d.infer = infer;
   d.regions = &regions;
   d.kernel = kernel;
@@ -199,7 +231,7 @@ template <unsigned x, bool adaptive> constexpr Definition definition_of_max() {
   constexpr Infer infer = adaptive ? infer_sizes<0> : infer_pool;
   constexpr cpu::MaxPool what = x == 0 ? cpu::MaxPool::value : cpu::MaxPool::pick;
   return pooling_definition(x == 0 ? infer : infer_pick<infer>, kPool<adaptive>, max_kernel<what, adaptive>, max_vjp<x, reverse>,
-                            max_jvp<x, pick>, keep_input(x));
+                            max_jvp<x, pick>, keep_input(x), x == 0 && !adaptive ? &kPlaces : nullptr);
 }
 
 } // namespace
@@ -209,6 +241,9 @@ namespace definitions {
 constinit const Definition max_pool = definition_of_max<0, false>();
 constinit const Definition pick_max = definition_of_max<1, false>();
 constinit const Definition max_pool_vjp = pooling_definition(infer_max_vjp, kPoolVjp<false>, max_vjp_kernel<false>);
+constinit const Definition max_pool_places = pooling_definition(infer_pool_places, kPool<false>, pool_places_kernel);
+constinit const Definition max_pool_vjp_by_places =
+    pooling_definition(infer_sizes<kPoolCount>, kPoolVjpByPlaces, by_places_kernel);
 constinit const Definition adaptive_max_pool = definition_of_max<0, true>();
 constinit const Definition adaptive_pick_max = definition_of_max<1, true>();
 constinit const Definition adaptive_max_pool_vjp = pooling_definition(infer_max_vjp, kPoolVjp<true>, max_vjp_kernel<true>);

@@ -63,6 +63,8 @@ private:
   DType floating() { return std::array{DType::f32, DType::f64, DType::bf16}[static_cast<std::size_t>(below(3))]; }
   Input tensor(DType type, const Shape& shape);
   Input tensor_or_number(DType type, const Shape& shape);
+  Input dense(DType type, const Shape& shape);
+  Input bytes(const Shape& shape, std::int64_t n); // below n
   static Attribute list(const Shape& sizes) { return list_of({sizes.begin(), sizes.end()}); }
   static Attribute list_of(std::vector<std::int64_t> sizes) { return Attribute::of_list(std::move(sizes)); }
   static Attribute integer(std::int64_t i) { return Attribute::of_integer(i); }
@@ -125,6 +127,20 @@ inline Input Maker::tensor(DType type, const Shape& shape) {
 #undef X
     }
   }
+  return in;
+}
+
+inline Input Maker::dense(DType type, const Shape& shape) {
+  for (;;)
+    if (Input in = tensor(type, shape); !in.cut) return in;
+}
+
+inline Input Maker::bytes(const Shape& shape, std::int64_t n) {
+  Input in;
+  in.dtype = DType::u8;
+  in.shape = shape;
+  in.bytes.resize(static_cast<std::size_t>(shape.elements()));
+  for (char& byte : in.bytes) byte = static_cast<char>(below(n));
   return in;
 }
 
@@ -526,6 +542,13 @@ inline bool Maker::make_any(OperatorId id, Sample& sample) {
     values = {one_in(2) ? Attribute{} : integer(below(some.rank()))};
     return true;
   }
+  case OperatorId::positive_bits:
+    sample.inputs = {dense(floating(), s)};
+    return true;
+  case OperatorId::times_bits:
+    sample.inputs = {dense(floating(), s), bytes(Shape{(s.elements() + 7) / 8}, 256)};
+    values = {number(one_in(2) ? 0 : 0.125)};
+    return true;
   default: {
     if (over_space(id, sample)) return true;
     if (!op.in_shared_layout || op.signature.letters().find_first_not_of("TXIn") != std::string_view::npos) return false;
@@ -602,6 +625,7 @@ inline bool Maker::over_space(OperatorId id, Sample& sample) {
     return true;
   }
   case OperatorId::max_pool:
+  case OperatorId::max_pool_places:
   case OperatorId::pick_max:
   case OperatorId::average_pool:
     sample.inputs = {tensor(type, x)};
@@ -614,6 +638,17 @@ inline bool Maker::over_space(OperatorId id, Sample& sample) {
     for (int i = 2; i < x.rank(); ++i) small[i] = (x[i] - 1) / 2 + 1;
     sample.inputs = {tensor(type, small), tensor(type, x)};
     values = {list_of({3}), list_of({2}), list_of({1})};
+    return true;
+  }
+  case OperatorId::max_pool_vjp_by_places: {
+    Shape small = x;
+    std::int64_t places = 1;
+    for (int i = 2; i < x.rank(); ++i) {
+      small[i] = (x[i] - 1) / 2 + 1;
+      places *= 2; // those at a border have so many along an axis at least
+    }
+    sample.inputs = {tensor(type, small), bytes(small, places)};
+    values = {list_of({3}), list_of({2}), list_of({1}), list_of(sizes)};
     return true;
   }
   case OperatorId::average_pool_vjp: {

@@ -34,7 +34,7 @@ public:
     Nodes nodes{value::ChargedAllocator<Node>(heap_)};
     for (const std::uint32_t node : ends) nodes.push_back({node, bytes_[node]});
     schedule::Weights weights;
-    together = operations_.follow(nodes, weights);
+    together = operations_.follow(nodes, false, weights);
     return weights;
   }
   std::vector<Together> together;
@@ -220,7 +220,7 @@ schedule::Weights lean_chain(std::uint32_t length, bool views) {
   Nodes ends{value::ChargedAllocator<Node>(heap)};
   ends.push_back({length, 100});
   schedule::Weights weights;
-  operations.follow(ends, weights);
+  operations.follow(ends, false, weights);
   return weights;
 }
 

@@ -74,6 +74,7 @@ std::string kept(const Operator& op) {
     if ((op.keep & keep_input(i)) != 0) out += fmt::format("{}operand {}", out.empty() ? "" : ", ", i + 1);
   if ((op.keep & kKeepInputs) == kKeepInputs) out = "operands";
   if ((op.keep & kKeepOutput) != 0) out += out.empty() ? "result" : ", result";
+  if (op.smaller != nullptr) out += fmt::format(", or {}", op.smaller->text);
   return out.empty() ? "nothing" : out;
 }
 
@@ -116,8 +117,11 @@ std::string page() {
       "one integer; axes\n"
       "count from 0, and from the end if negative. *Linear* operators are their own forward derivative in each operand. *Kept* "
       "is what\n"
-      "reverse mode holds until its sweep; where it says nothing, an operation costs the tape no element. *CUDA* tells what a "
-      "GPU can do: `yes`, there\n"
+      "reverse mode holds until its sweep, unless it can compute that again at little cost; what stands behind *or* takes its "
+      "place where no other\n"
+      "operation wants the tensor. Where it says nothing, an operation costs the tape no element. *CUDA* tells what a GPU can "
+      "do: "
+      "`yes`, there\n"
       "is a kernel; `view`, none is needed; the others are refused there, and so is a derivative whose rule needs one of them. ";
   int all = 0, there = 0;
   for (const Operator& op : all_operators()) {

@@ -283,6 +283,7 @@ TEST_CASE("what may be computed again one behind the other is bounded at every l
   int changed = 0;
   for (int round = 0; round < 20; ++round) {
     Tape tape(heap, 1, 1, 1);
+    tape.set_lean(false);
     std::vector<std::array<std::uint32_t, kLeanLevels>> chains; // by node, counted anew
     for (std::uint32_t node = 0; node < 300; ++node) {
       std::vector<std::uint32_t> operands;
@@ -303,6 +304,7 @@ TEST_CASE("what may be computed again one behind the other is bounded at every l
   CHECK(changed > 100);
   // Little costs at the first level, and may stand behind much that costs more.
   Tape tape(heap, 1, 1, 1);
+  tape.set_lean(false);
   std::uint32_t node = 0;
   const auto read = [&](std::uint8_t level) {
     auto record = record_of(level, node == 0 ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{node - 1}, 1 + node);

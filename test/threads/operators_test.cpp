@@ -37,7 +37,7 @@ std::vector<Expected> on_cpu(OperatorId id, std::uint32_t seed, int rounds) {
   return all;
 }
 
-constexpr std::int64_t kFew = 32 << 10; // bytes: operands and results of a few samples
+constexpr std::int64_t kFew = 40 << 10; // bytes: operands and results of a few samples
 
 EmulatedOptions delays(std::uint64_t seed) {
   EmulatedOptions options;

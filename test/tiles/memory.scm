@@ -8,12 +8,12 @@
 ;;; case whole
 ; flags: --memory=12MiB
 ; expect error: memory budget
-(define x (image 512))
+(define x (image 640))
 (*j (lambda (weights) (sum (square (mean (net weights x) '(2 3))))) weights 1)
 ; expect exit: 3
 ;;; case small
 ; flags: --memory=12MiB
-(define x (image 512))
+(define x (image 640))
 (define r (*j (lambda (weights) (loss weights x)) weights 1))
 (show (memory-budget)) ; expect: 12582912
 (show (map (lambda (g) (equal? (size g) (size g))) (cdr r))) ; expect: (#t #t)

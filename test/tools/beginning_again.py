@@ -122,7 +122,7 @@ class BeginningAgain(ToolTest):
             self.assertNotIn("began again", gradient["explanation"], memory)
             self.assertIn(ON, gradient["explanation"], memory)
             self.assertLessEqual(gradient["peak"]["measured"], memory << 10)
-            self.assertLess(gradient["executed"], 2 * steps)  # beginning again takes more than three times as many
+            self.assertLess(gradient["executed"], 2.5 * steps)  # beginning again takes more than three times as many
 
     def test_where_planning_ends_what_is_older_counts(self):
         self.write("a.scm", SEQUENCE)

@@ -176,7 +176,8 @@ class Explanations(ToolTest):
         self.assertLess(sum(i["steps"] for i in profile), g["steps"])
         text = self.vmrun("--explain=profile", "--memory=2MiB", "a.scm").errors
         self.assertEqual(text.count("39.3 KiB"), text.split("profile")[1].count("39.3 KiB"))
-        self.assertEqual(len(text.split("  profile ")[1].strip().splitlines()), len(profile) + 1)
+        self.assertEqual(len(text.split("  profile ")[1].split("  kept ")[0].strip().splitlines()), len(profile) + 1)
+        self.assertRegex(text, r"  kept +[\d.]+ KiB on the heaviest tape")
         self.assertIn("  profile      none: ", self.vmrun("--explain=profile", "--checkpoint=tape", "a.scm").errors)
         self.assertNotIn("  profile ", self.vmrun("--explain", "--memory=2MiB", "a.scm").errors)
         self.assertIn(", or profile, got", self.vmrun("--explain=profiles", "a.scm", code=2).errors)

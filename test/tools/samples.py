@@ -147,7 +147,11 @@ class Samples(ToolTest):
             page = file.read()
         rows = re.findall(r"^\| (\d+MiB) \| (\d+) MiB \| ([\d.]+) \| ([\d.]+) \|$", page, re.MULTILINE)
         self.assertEqual(len(rows), 9)
-        work = self.stats("layers.scm", "*j")["work"]
+        work = self.stats("layers.scm", "checkpoint-*j", "--memory=1GiB")["work"]
+        mib, percent = re.search(r"and takes (\d+) MiB, for (\d+) percent more work", page).groups()
+        plain = self.stats("layers.scm", "*j")
+        self.assertAlmostEqual(plain["work"] / work, 1 + int(percent) / 100, delta=.006)
+        self.assertAlmostEqual(sum(plain[f"{part}_peak_bytes"] for part in ("heap", "tape", "tensor")) / 2 ** 20, int(mib), delta=1)
         for memory, peak, replay, more in rows:
             stats = self.stats("layers.scm", "checkpoint-*j", f"--memory={memory}")
             self.assertAlmostEqual(stats["replay_factor"], float(replay), delta=.006)

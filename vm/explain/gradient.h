@@ -65,6 +65,20 @@ struct Tiers {
   std::int64_t at_once = 0; // that had to be on the device together, of all tensors
 };
 
+// Tensors that a tape keeps, made by one place in the program, for the reverse rule of one operator. What several keep counts for
+// the first of them.
+struct KeptBy {
+  std::string name, maker;
+  std::int64_t bytes = 0;
+  std::uint64_t tensors = 0;
+};
+
+// What the heaviest tape held when its sweep began: records and tables, and the tensors made in the run, each once.
+struct KeptOnTape {
+  std::int64_t bytes = 0, records = 0;
+  std::vector<KeptBy> parts; // the largest first
+};
+
 // What was foreseen of a gradient, and what came of it.
 struct Outcome {
   double replay = 0;                         // steps executed for each step of the run
@@ -105,6 +119,7 @@ struct Gradient {
   Outcome measured;
   Holders held;
   Tiers tiers; // none: there is no device that tensors may stream to
+  KeptOnTape kept;
   std::uint64_t time = 0;
   std::optional<std::uint64_t> first_run; // when it ended
   std::vector<Stretch> timeline;

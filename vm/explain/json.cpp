@@ -97,6 +97,22 @@ std::string tier(const Tier& t) {
       .end();
 }
 
+std::string kept_on_tape(const KeptOnTape& kept) {
+  return Members()
+      .number("bytes", kept.bytes)
+      .number("records", kept.records)
+      .raw("parts", list(kept.parts,
+                         [](const KeptBy& k) {
+                           return Members()
+                               .text("operator", k.name)
+                               .text("maker", k.maker)
+                               .number("bytes", k.bytes)
+                               .number("tensors", k.tensors)
+                               .end();
+                         }))
+      .end();
+}
+
 std::string stretch(const Stretch& s) {
   Members m;
   m.text("doing", name_of(s.doing));
@@ -177,6 +193,7 @@ std::string json(const Gradient& g) {
   out.raw("at_peak", g.held.level == 0 ? "null" : holders(g.held));
   out.raw("memories", list(g.tiers.all, tier));
   out.raw("device_at_once", g.tiers.at_once == 0 ? "null" : fmt::to_string(g.tiers.at_once));
+  out.raw("kept", kept_on_tape(g.kept));
   out.number("time", g.time).raw("first_run", g.first_run ? fmt::format("{}", *g.first_run) : "null");
   out.raw("timeline", list(g.timeline, stretch)).raw("states", list(g.states, state));
   return out.number("states_left_out", g.states_left_out).end();

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 namespace cairn::explain {
 
@@ -172,6 +173,17 @@ std::string in_full(const Gradient& g) {
                                 g.explanation, in_short(g));
   for (const Row& row : rows(g))
     out += row.name.empty() ? fmt::format("    {}\n", row.words) : fmt::format("  {:<11}  {}\n", row.name, row.words);
+  return out;
+}
+
+std::string kept_text(const Gradient& g) {
+  constexpr std::size_t kMostShown = 12;
+  if (g.kept.bytes == 0) return "";
+  std::string out = fmt::format("  kept         {} on the heaviest tape, {} of them its records\n", bytes_text(g.kept.bytes),
+                                bytes_text(g.kept.records));
+  for (const KeptBy& k : std::span(g.kept.parts).first(std::min(kMostShown, g.kept.parts.size())))
+    out += fmt::format("    {} in {} {} made by {}, for {}\n", bytes_text(k.bytes), grouped(k.tensors),
+                       k.tensors == 1 ? "tensor" : "tensors", text::shown_name(k.maker), k.name);
   return out;
 }
 

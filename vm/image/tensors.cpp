@@ -180,6 +180,10 @@ ops::Attribute ImageReader::attribute() {
 }
 
 void ImageWriter::tensor_records(const Tape& t) {
+  out.u8(t.is_lean() ? 1 : 0);
+  out.varint(t.costs().all);
+  out.varint(t.costs().again);
+  out.varint(t.costs().looked_at);
   out.varint(t.tensors().size());
   for (const auto& shared : t.tensors()) {
     const TensorRecord& r = *shared;
@@ -192,13 +196,14 @@ void ImageWriter::tensor_records(const Tape& t) {
     else
       out.varint(r.count);
     out.u8(r.level);
+    out.varint(r.cost);
     out.varint(r.op == nullptr ? 0 : 1 + static_cast<std::uint64_t>(r.op->id));
     out.varint(r.attributes.values.size());
     for (const ops::Attribute& a : r.attributes.values) attribute(a);
     out.u64(r.attributes.key);
     out.varint(r.operands.size());
     for (std::uint32_t n : r.operands) out.varint(n == tape::kNone ? 0 : 1 + std::uint64_t{n});
-    for (const tape::KeptTensors* list : {&r.inputs, &r.outputs}) {
+    for (const tape::KeptTensors* list : r.kept()) {
       out.varint(list->size());
       for (const Tensor& kept : list->all()) tensor(kept);
     }
@@ -224,6 +229,24 @@ void ImageWriter::tensor_records(const Tape& t) {
 
 namespace {
 
+// What is kept in place of a tensor must be what would be made of such a tensor: kernels believe its shape.
+void check_smaller(Engine& engine, const TensorRecord& r, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  const Tensor smaller = r.smaller.all()[0];
+  const Tensor& of = ops::keeps_smaller_output(*r.op) ? outputs[0] : inputs[0];
+  ops::ResultTypes types;
+  bool fits = false;
+  try {
+    fits = r.op->smaller->fits({*r.op, inputs, r.attributes, nullptr}, of);
+    const ops::Operator& maker = ops::operator_of(r.op->smaller->made_by);
+    maker.infer({maker, {&of, 1}, r.attributes, &engine.tensors().cpu()}, types);
+  } catch (const ops::OperatorError&) {
+    fits = false;
+  }
+  if (!fits || !smaller.storage || smaller.weak || smaller.dtype != types[0].dtype || !(smaller.shape == types[0].shape) ||
+      smaller.device() != of.device() || !smaller.dense())
+    throw Malformed("something kept in place of a tensor that it cannot be made of");
+}
+
 // What the operator says of operands like these must be what stands in the record; what its reverse rule asks for is there, or
 // can be computed again from records before it, which are in `derived`.
 void check_record(Engine& engine, const Tape& tape, const TensorRecord& r, const tape::Derived& derived) {
@@ -232,6 +255,8 @@ void check_record(Engine& engine, const Tape& tape, const TensorRecord& r, const
     if (!holds) throw Malformed("a record of a tensor operation that cannot be");
   };
   want(r.results >= 1 && r.results <= ops::kMostResults);
+  want(r.smaller.size() == 0 || (r.kind == Kind::apply && r.smaller.size() == 1 && r.op != nullptr && r.op->smaller != nullptr));
+  want(r.cost == 0 || (r.kind == Kind::apply && r.op != nullptr && (r.op->kernel != nullptr || r.op->view != nullptr)));
   const std::vector<Tensor> inputs = r.inputs.all(), outputs = r.outputs.all();
   switch (r.kind) {
   case Kind::leaf:
@@ -292,9 +317,14 @@ void check_record(Engine& engine, const Tape& tape, const TensorRecord& r, const
       const Tensor made = maker.outputs.all()[r.operands[i] - maker.node];
       want(made.shape == inputs[i].shape && made.dtype == inputs[i].dtype && made.device() == inputs[i].device());
     } else {
-      want(!ops::keeps_input(*r.op, i));
+      want(!ops::keeps_input(*r.op, i) || r.smaller.size() != 0);
     }
   }
+  if (r.smaller.size() != 0) {
+    check_smaller(engine, r, inputs, outputs);
+    return;
+  }
+  want(!tape.is_lean() || r.level == 0 || derived.has(r.node));
   want((r.op->keep & ops::kKeepOutput) == 0 || outputs[0].storage || outputs[0].elements() == 0 || derived.has(r.node));
 }
 
@@ -316,6 +346,14 @@ void ImageReader::tensor_records(Tape& t) {
   std::uint64_t serial = 0;
   bool leaves = true;
   tape::Derived derived(engine.heap());
+  t.set_lean(in.u8() != 0);
+  tape::Tape::Costs costs;
+  costs.all = in.varint();
+  costs.again = in.varint();
+  costs.looked_at = in.varint();
+  if (costs.all > tape::Tape::kMostCost || costs.again > costs.all)
+    throw Malformed("a tape that has more computed again than was computed");
+  t.restore_costs(costs);
   for (std::uint32_t n = size(kLeastRecord); n > 0; --n) {
     auto r = std::make_shared<TensorRecord>(engine.heap());
     std::uint8_t kind = in.u8();
@@ -326,7 +364,9 @@ void ImageReader::tensor_records(Tape& t) {
     r->serial = count();
     r->count = r->kind == TensorRecord::Kind::host ? host_number(engine, text()) : number32();
     r->level = in.u8();
-    if (r->level > tape::kLeanLevels) throw Malformed("a record of no known level");
+    if (r->level > (t.is_lean() ? 1 : tape::kLeanLevels)) throw Malformed("a record of no known level");
+    r->cost = in.varint();
+    if (r->cost > tape::Tape::kMostCost) throw Malformed("a record of no known cost");
     std::uint64_t op = count(ops::all_operators().size());
     if (op != 0) r->op = &ops::operator_of(static_cast<ops::OperatorId>(op - 1));
     r->attributes.values.resize(size(1));
@@ -337,7 +377,7 @@ void ImageReader::tensor_records(Tape& t) {
       std::uint64_t given = count(r->node);
       o = given == 0 ? tape::kNone : static_cast<std::uint32_t>(given - 1);
     }
-    for (tape::KeptTensors* list : {&r->inputs, &r->outputs}) {
+    for (tape::KeptTensors* list : {&r->inputs, &r->outputs, &r->smaller}) {
       std::vector<Tensor> kept(size(2));
       for (Tensor& t : kept) tensor(t);
       *list = tape::KeptTensors(kept);

@@ -50,24 +50,6 @@ private:
 
 Results applied(Engine& engine, const ops::Operator& op, const Operands& operands);
 
-constexpr std::int64_t kSmallOperand = 16; // of a result: an operand that takes so small a part of its bytes
-
-// To compute a byte again may be worth so much work, flops and bytes, at each level of lean tapes: a reduction and some passes
-// over a tensor, or a product over some tens of elements, as that of attention's queries and keys; a product over some hundreds,
-// as in small layers; and one over some thousands.
-constexpr std::array<std::uint64_t, tape::kLeanLevels> kWorkOfByte = {24, 128, 2048};
-
-std::uint8_t lean_level(const ops::Operator& op, std::span<const Tensor> inputs, std::span<const Tensor> outputs,
-                        const ops::Attributes& attributes) {
-  std::uint64_t bytes = 0;
-  for (const Tensor& t : outputs) bytes += static_cast<std::uint64_t>(t.bytes());
-  if (bytes < tape::kLeastAgain) return 0;
-  const std::uint64_t work = ops::Runtime::modelled_work({op, inputs, attributes, nullptr}, outputs);
-  for (std::uint8_t level = 1; level <= tape::kLeanLevels; ++level)
-    if (work <= kWorkOfByte[level - 1U] * bytes) return level;
-  return 0;
-}
-
 double real(Value v) { return v.is_integer() ? static_cast<double>(v.integer()) : v.flonum(); }
 
 // --- no forward levels
@@ -136,22 +118,11 @@ Results plain(Engine& engine, const ops::Operator& op, const Operands& operands)
   }
   if (record != nullptr &&
       std::any_of(outputs.begin(), outputs.begin() + results, [](const Tensor& t) { return ops::is_floating(t.dtype); })) {
-    // Small operands stay, with them a lean tape can compute the result again: where something else is kept, and where the result
-    // is worth it, as that of adding a bias is.
-    const bool worth = results != 0 && (op.keep != 0 || outputs[0].bytes() >= static_cast<std::int64_t>(tape::kLeastAgain));
-    const std::int64_t small = worth ? outputs[0].bytes() / kSmallOperand : -1;
-    for (std::size_t i = 0; i < n; ++i)
-      if (!ops::keeps_input(op, i) && inputs[i].bytes() > small) inputs[i].storage = {};
     record->op = &op;
     record->attributes = operands.attributes;
     record->results = results;
     record->serial = value::object_of(out[0])->serial;
-    record->inputs = tape::KeptTensors(inputs);
-    for (unsigned i = 0; i < results; ++i)
-      if (i != 0 || (op.keep & ops::kKeepOutput) == 0) outputs[i] = ops::description(std::move(outputs[i]));
-    record->level = lean_level(op, inputs, {outputs.data(), results}, record->attributes);
-    record->outputs = tape::KeptTensors({outputs.data(), results});
-    tape->add_tensor(std::move(record));
+    tensors::record(engine, *tape, std::move(record), inputs, {outputs.data(), results});
   }
   return out;
 }

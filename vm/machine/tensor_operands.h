@@ -29,6 +29,15 @@ inline std::int64_t bytes_beside(std::size_t operands) {
 // The node of a number or a tensor on the tape, which an older tensor gets when it is met; kNone: a constant.
 std::uint32_t node_of(Tape& tape, Value v);
 
+// Puts an operation on the tape: a record that has its operator, attributes, operands, serial and number of results, and what it
+// was applied to and gave, of which what is not kept goes (kept.cpp).
+void record(Engine& engine, Tape& tape, std::shared_ptr<tape::TensorRecord> record, std::span<ops::Tensor> inputs,
+            std::span<ops::Tensor> outputs);
+
+// Behind an operation that was recorded: what a tensor made a few operations before it is kept for can often do with something
+// smaller, if all who keep it can (smaller_forms.cpp).
+void keep_smaller(Engine& engine, Tape& tape);
+
 using Values = value::OwnedValues;
 
 // A tensor of the program, about to be read. Only files that no machine wrote have such without elements.

@@ -110,7 +110,8 @@ bool is_wanted_again(const Tape& tape, std::uint32_t node) {
   return std::any_of(behind, records.end(), [&](const auto& r) {
     for (std::size_t i = 0; i < r->operands.size(); ++i) {
       if (r->operands[i] != node) continue;
-      if (r->kind != TensorRecord::Kind::apply || ops::keeps_input(*r->op, i) || r->op->view != nullptr) return true;
+      if (r->kind != TensorRecord::Kind::apply || r->op->view != nullptr) return true;
+      if (ops::keeps_input(*r->op, i) && r->smaller.size() == 0) return true;
       if (!tape.computed_again.contains(r->node)) return true;
     }
     return false;
@@ -150,7 +151,11 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
   for (std::size_t i = 0; i < n; ++i) wanted[i] = r.operands[i] != tape::kNone;
   const std::span<Tensor> inputs = parts.subspan(n);
   r.inputs.read(inputs);
-  fill_operands(engine, tape, r, inputs, false);
+  Tensor smaller;
+  if (r.smaller.size() != 0)
+    r.smaller.read({&smaller, 1});
+  else
+    fill_operands(engine, tape, r, inputs, false);
   ops::AddedOnto onto;
   r.op->vjp({runtime,
              *r.op,
@@ -161,6 +166,7 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
              wanted,
              {parts.data(), n},
              cotangents,
+             r.smaller.size() != 0 ? &smaller : nullptr,
              adds_onto_sum(tape, r, inputs) ? &onto : nullptr});
   if (onto.op != nullptr) {
     check_nan(engine, shown_name(*r.op), cotangents[0], ": reverse sweep");
@@ -269,7 +275,7 @@ template <unsigned most> void sweep_results(Engine& engine, Tape& tape, const Te
   try {
     switch (r.kind) {
     case TensorRecord::Kind::apply:
-      if ((r.op->keep & ops::kKeepOutput) != 0 && !outputs[0].storage && outputs[0].elements() != 0)
+      if ((r.op->keep & ops::kKeepOutput) != 0 && !outputs[0].storage && outputs[0].elements() != 0 && r.smaller.size() == 0)
         outputs[0] = computed_again(engine, tape, r.node);
       sweep_operator(engine, tape, r, {outputs.data(), r.results}, given);
       break;

@@ -106,6 +106,7 @@ void begin_interval(Engine& engine, CheckpointState& s, Owned& state, std::uint6
 void begin_tape(Engine& engine, CheckpointState& s, std::uint64_t records) {
   if (s.work == nullptr) { // else the tape in work goes on where it ended
     s.work = engine.tapes.make(s.low, s.current.start).release();
+    s.work->set_lean(!s.schedule->plans());
     s.work_ended = false;
   }
   s.work->most_weight = records;

@@ -167,17 +167,18 @@ void Operations::follow_forwards(const Nodes& ends, schedule::Weights& weights) 
 }
 
 // Backwards: a cotangent is there from the last operation that reads what it is of to the one that made that.
-std::vector<Together> Operations::follow(const Nodes& ends, schedule::Weights& weights) const {
+std::vector<Together> Operations::follow(const Nodes& ends, bool lean, schedule::Weights& weights) const {
   follow_forwards(ends, weights);
   CotangentMemory cotangents(heap_, nodes());
   for (const Node& end : ends) cotangents.begin(end);
   // Where nothing is computed again, as on most tapes of small tensors, and all forms keep as much, they are swept alike.
-  const std::size_t forms = alike_ && wanted_.empty() ? 1 : schedule::kTapeForms;
+  const std::size_t forms = lean || (alike_ && wanted_.empty()) ? 1 : schedule::kTapeForms;
+  const std::size_t first = lean ? 0 : 1;                 // the first form in which something is computed again
   std::array<std::uint64_t, schedule::kTapeForms> let_go; // of these, and of what is counted elsewhere or on the tape
   let_go.fill(cotangents.held());
   std::array<std::uint64_t, schedule::kTapeForms> if_parts = {};
   std::vector<Again> again;
-  for (std::size_t level = 1; level < forms; ++level) again.emplace_back(*this, static_cast<std::uint8_t>(level));
+  for (std::size_t form = first; form < forms; ++form) again.emplace_back(*this, static_cast<std::uint8_t>(form + 1 - first));
   Backwards<Beside> beside_of(beside_);
   Backwards<std::uint32_t> taken_by(taken_);
   Backwards<Wish> wanted_by(wanted_);
@@ -195,9 +196,9 @@ std::vector<Together> Operations::follow(const Nodes& ends, schedule::Weights& w
       for (Again& of_level : again) of_level.compute(wish, i);
     });
     const CotangentMemory::Most before = cotangents.now(), there = cotangents.sweep(o, operands(i));
-    note(0, there, beside);
-    for (std::size_t form = 1; form < forms; ++form) {
-      Again& of_level = again[form - 1];
+    if (!lean) note(0, there, beside);
+    for (std::size_t form = first; form < forms; ++form) {
+      Again& of_level = again[form - first];
       note(form, before, beside + of_level.take_most());
       note(form, there, beside + of_level.bytes());
     }

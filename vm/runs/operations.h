@@ -118,8 +118,8 @@ public:
 
   // Sets what is held for a while: `advancing`, `taping` and `sweeping` of each form. The state at the end of the tape has the
   // nodes `ends`; that state, its cotangents and what the tape keeps are counted elsewhere. Returns what cotangents there are
-  // at the start that lie in memory with others.
-  std::vector<Together> follow(const Nodes& ends, schedule::Weights& weights) const;
+  // at the start that lie in memory with others. `lean`: the tape does without results from the start, so all its forms are one.
+  std::vector<Together> follow(const Nodes& ends, bool lean, schedule::Weights& weights) const;
 
 private:
   class Again;

@@ -4,10 +4,13 @@
 
 #include "vm/explain/forms.h"
 #include "vm/machine/errors.h"
+#include "vm/runs/marks.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <new>
 
 namespace cairn::runs {
@@ -53,6 +56,34 @@ void note_holders(Engine& engine, std::int64_t level) {
     for (const machine::TensorWorld::Maker& m : engine.tensor_world->makers(engine))
       h.makers.push_back({m.device->name(), m.text, m.bytes, m.storages});
   engine.recorder->holders(std::move(h));
+}
+
+// Of the tape that is about to be swept, if none before it held more.
+void note_kept(Engine& engine, const CheckpointState& s) {
+  const Tape& tape = *s.work;
+  explain::KeptOnTape kept;
+  kept.records = kept.bytes = static_cast<std::int64_t>(tape.own_bytes());
+  Marks met(engine.heap());
+  std::map<std::pair<std::string, std::string>, explain::KeptBy> parts;
+  for (const auto& record : tape.tensors()) {
+    std::string name = record->op != nullptr ? std::string(ops::shown_name(*record->op)) : "what the host and pairs keep";
+    for (const tape::KeptTensors* list : record->kept())
+      list->each_storage([&](const ops::Storage& storage) {
+        if ((storage.birth != 0 && storage.birth < s.low) || !met.insert(&storage)) return;
+        const std::string place = machine::TensorWorld::place_of(engine, {storage.maker_code, storage.maker_pc});
+        explain::KeptBy& part = parts[{name, place}];
+        part.name = name;
+        part.maker = place.empty() ? "reverse sweeps and the host" : place;
+        part.bytes += storage.bytes;
+        ++part.tensors;
+        kept.bytes += storage.bytes;
+      });
+  }
+  explain::KeptOnTape& most = engine.recorder->gradient().kept;
+  if (kept.bytes <= most.bytes) return;
+  for (auto& [key, part] : parts) kept.parts.push_back(std::move(part));
+  std::ranges::stable_sort(kept.parts, std::greater{}, &explain::KeptBy::bytes);
+  most = std::move(kept);
 }
 
 explain::Outcome foreseen(const CheckpointState& s, const schedule::Schedule::Foreseen& f) {
@@ -211,6 +242,7 @@ void record_action(Engine& engine, const CheckpointState& s, const schedule::Act
   without_harm(engine, [&] {
     engine.recorder->act(action, s.current.position, s.work != nullptr ? s.work->size() : 0,
                          snapshot ? static_cast<std::uint64_t>(s.slots[action.slot].bytes) : 0);
+    if (action.kind == schedule::Action::Kind::reverse && s.work != nullptr && engine.recorder->detailed()) note_kept(engine, s);
   });
 }
 
@@ -234,7 +266,7 @@ void record_end(Engine& engine, const CheckpointState& s) {
     if (recorder.wishes.every)
       text = explain::json(ended);
     else if (recorder.due_in_full())
-      text = explain::in_full(ended) + (recorder.wishes.profile ? explain::profile_text(ended) : "");
+      text = explain::in_full(ended) + (recorder.wishes.profile ? explain::profile_text(ended) + explain::kept_text(ended) : "");
     else if (const auto line = recorder.due_line())
       text = explain::in_a_line(*line);
   });

@@ -47,7 +47,7 @@ void thin(machine::Engine& engine, tape::Tape& tape, std::size_t level) {
     const TensorRecord& record = *tape.tensors()[at];
     std::vector<Tensor> inputs = record.inputs.all(), outputs = record.outputs.all();
     derived.add(record, Derived::As::lean);
-    if (let_go(derived, level, record, inputs, outputs)) tape.keep_less(at, inputs, outputs);
+    if (let_go(derived, level, record, inputs, outputs)) tape.keep_less(at, inputs, outputs, record.smaller.all());
   }
 }
 

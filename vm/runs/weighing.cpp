@@ -325,7 +325,8 @@ void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t i, co
   const std::uint8_t from = derived_.level_of(node);
   if (from == 0) return;
   if (again_from != 0) operations_.add_wanted_again(node, std::max(from, again_from));
-  if (stored && record.kind == tape::TensorRecord::Kind::apply) operations_.add_wanted(node, from);
+  const bool applied = record.kind == tape::TensorRecord::Kind::apply;
+  if (applied && (stored || (ops::keeps_input(*record.op, i) && record.smaller.size() == 0))) operations_.add_wanted(node, from);
 }
 
 void Weighing::add_record(const tape::TensorRecord& record) {
@@ -360,10 +361,11 @@ void Weighing::add_record(const tape::TensorRecord& record) {
     o.result_kept = true;
     meet(kept.storage, true, kept_in.output(i));
   }
+  record.smaller.each_storage([&](const ops::Storage& s) { meet(&s, true, schedule::kTapeForms); });
   if (o.view_of != tape::kNone && o.result_kept) operations_.use(o.view_of, true);
   weights_.largest = std::max(weights_.largest, elements);
   if (again_from == 0) return;
-  if ((record.op->keep & ops::kKeepOutput) != 0) operations_.add_wanted(record.node, again_from);
+  if ((record.op->keep & ops::kKeepOutput) != 0 && record.smaller.size() == 0) operations_.add_wanted(record.node, again_from);
   if (!o.is_view) // a view has the elements of what it is of
     o.again_bytes = o.result_bytes + record.results * std::uint64_t{ops::kBesideElements};
 }
@@ -421,10 +423,13 @@ void Weighing::weigh_tape(bool rules_take) {
     operations_.add(tape_.size(), tape_.size());
     add_calls(operations_.size() - 1);
   }
-  for (std::size_t i = 0; operations_.again() && i < operations_.size(); ++i)
-    for (std::size_t f = operations_[i].again_from; f != 0 && f < schedule::kTapeForms; ++f)
+  for (std::size_t i = 0; operations_.again() && i < operations_.size(); ++i) {
+    if (tape_.is_lean() && operations_[i].again_from != 0) // a part of the sweep in every form
+      weights_.swept_more = schedule::bounded(weights_.swept_more + operations_[i].cost);
+    for (std::size_t f = operations_[i].again_from; !tape_.is_lean() && f != 0 && f < schedule::kTapeForms; ++f)
       weights_.forms[f].again = schedule::bounded(weights_.forms[f].again + operations_[i].cost);
-  tell_joined(operations_.follow(ends_, weights_));
+  }
+  tell_joined(operations_.follow(ends_, tape_.is_lean(), weights_));
   const std::uint64_t remembered =
       (tape_.tensors().size() + calls_.all().size()) * kOfOperation + tape_.tensors().size() * kOfMet;
   weights_.taping = std::max({weights_.taping, remembered, remembered / 2 + tape_.size() * kOfNode});

@@ -186,6 +186,8 @@ public:
   virtual bool weighs_stack() const { return false; }
   // Whether it may ask what the tape in work holds, and what a derivative operator on it does.
   virtual bool weighs_tapes() const { return false; }
+  // Whether it decides by such weights what tapes do without: until then they keep all that rules ask for.
+  virtual bool plans() const { return false; }
   virtual void stack(std::uint64_t bytes) { (void)bytes; }
   // The last action, a tape, stopped so many steps sooner because of its records.
   virtual void stopped(std::uint64_t steps_left) { (void)steps_left; }

@@ -149,6 +149,8 @@ std::unique_ptr<Tape> Tape::clone(Heap& heap) const {
   t->leaf_tensors_ = leaf_tensors_;
   t->tensor_bytes_ = tensor_bytes_;
   t->kept_bytes_ = kept_bytes_;
+  t->lean_ = lean_;
+  t->costs_ = costs_;
   t->most_weight = most_weight;
   t->alive_at_start = alive_at_start;
   t->most_alive = most_alive;
@@ -196,6 +198,7 @@ void Tape::cut(const Length& to) {
   next_ = to.next;
   end_ = to.end;
   keeps_primals_ = to.keeps_primals;
+  costs_.all = to.cost;
 }
 
 std::uint64_t Tape::own_bytes() const {

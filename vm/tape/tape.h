@@ -15,6 +15,7 @@
 #include "vm/value/charged.h"
 #include "vm/value/heap.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -155,6 +156,22 @@ public:
     return lift_tensor_at({serial, 0});
   }
   std::uint32_t lift_tensor_at(Place place);
+  // A lean tape does without what the sweep can compute again at little cost, as most tapes do; any other keeps all that rules
+  // ask for, since somebody plans what it will do without (thinning).
+  bool is_lean() const { return lean_; }
+  void set_lean(bool lean) { lean_ = lean; }
+  // Whether it has let go of that tensor.
+  bool does_without(std::uint32_t node) const {
+    const TensorRecord* const maker = lean_ && node != kNone ? maker_of(node) : nullptr;
+    return maker != nullptr && maker->level != 0;
+  }
+  // Whether it keeps that tensor whole, as far as the next operations behind the one that made it tell.
+  bool keeps(std::uint32_t node) const;
+  // On a lean tape: modelled cost of an operation, with its sweep, that is recorded now.
+  void note_cost(std::uint64_t all) { costs_.all = std::min(costs_.all + std::min(all, kMostCost), kMostCost); }
+  // Lets go of results that have a cost, the oldest first, while all that is computed again remains a small part of what the
+  // operations on the tape and their sweeps cost.
+  void let_go();
   // Gives the record its nodes. Serials of results ascend from record to record.
   const TensorRecord& add_tensor(std::shared_ptr<TensorRecord> record);
   // From a file: its nodes are there already. Ascending. False: more would be computed again one behind the other than may be.
@@ -175,20 +192,23 @@ public:
   // Calls f(Storage&) for each tensor that a record keeps.
   template <class F> void each_storage(F&& f) const {
     for (const auto& record : tensors())
-      for (const KeptTensors* list : {&record->inputs, &record->outputs}) list->each_storage(f);
+      for (const KeptTensors* list : record->kept()) list->each_storage(f);
   }
   // The same, the last record first, while f says to go on. False: it did not.
   template <class F> bool each_storage_backwards(F&& f) const {
     bool on = true;
     for (std::size_t i = tensors().size(); on && i-- > 0;)
-      for (const KeptTensors* list : {&tensors()[i]->outputs, &tensors()[i]->inputs})
-        list->each_storage([&](ops::Storage& s) { on = on && f(s); });
+      for (const KeptTensors* list : tensors()[i]->kept()) list->each_storage([&](ops::Storage& s) { on = on && f(s); });
     return on;
   }
-  // The record in that place keeps these lists of its tensors instead: the same, some without their elements.
-  void keep_less(std::size_t at, std::span<const ops::Tensor> inputs, std::span<const ops::Tensor> outputs);
+  // The record in that place keeps these lists of its tensors instead: the same, some without their elements; and `smaller` if
+  // there is any.
+  void keep_less(std::size_t at, std::span<const ops::Tensor> inputs, std::span<const ops::Tensor> outputs,
+                 std::span<const ops::Tensor> smaller = {});
   // The record among whose results is that node, or null.
   const TensorRecord* maker_of(std::uint32_t node) const;
+  // Its place among them; their end if there is none.
+  std::span<const std::shared_ptr<const TensorRecord>>::iterator place_of(std::uint32_t node) const;
   // While nobody records on it, its last chunk need not be longer than it is. Where there is no memory for a shorter one, or it
   // would hardly be shorter, nothing happens.
   void shorten() noexcept;
@@ -283,16 +303,26 @@ public:
   // Charges the bytes by which the tables of inputs, composites and their results have grown since the last call.
   void account_maps();
 
+  // Of a lean tape: modelled costs of what was recorded, with sweeps, and of what is computed again, in ticks; and how many
+  // records have been looked at for whether their results may go.
+  struct Costs {
+    std::uint64_t all = 0, again = 0;
+    std::size_t looked_at = 0;
+  };
+  static constexpr std::uint64_t kMostCost = std::uint64_t{1} << 48;
+  const Costs& costs() const { return costs_; }
+  void restore_costs(const Costs& costs) { costs_ = costs; }
   // The lengths of all its tables while it records; cut() removes what was added since, as if it had never been recorded.
   struct Length {
     std::uint32_t records;
     std::size_t chunks, tensors, first_reads, composites, outputs;
     Record *next, *end;
     bool keeps_primals;
+    std::uint64_t cost;
   };
   Length length() const {
     return {count_, chunks_.size(), unswept_tensors_, first_reads.size(), composites.size(), outputs.size(),
-            next_,  end_,           keeps_primals_};
+            next_,  end_,           keeps_primals_,   costs_.all};
   }
   void cut(const Length& to);
 
@@ -314,6 +344,11 @@ private:
   }
   void link(TensorRecord& record) const;
   bool are_short(const TensorRecord& record) const;
+  bool can_let_go(TensorRecord& record) const;
+  void let_go_of(std::size_t at, std::shared_ptr<TensorRecord> lean);
+  std::shared_ptr<TensorRecord> with(const TensorRecord& from, std::span<const ops::Tensor> inputs,
+                                     std::span<const ops::Tensor> outputs, std::span<const ops::Tensor> smaller) const;
+  void replace(std::size_t at, std::shared_ptr<TensorRecord> record);
   void append_tensor(std::shared_ptr<TensorRecord> record);
   void cut_tensors(std::size_t to);
   Chunk* prepare(std::uint32_t chunk);
@@ -338,6 +373,8 @@ private:
   std::vector<std::shared_ptr<const TensorRecord>> tensors_; // ascending nodes and serials
   std::size_t unswept_tensors_ = 0, leaf_tensors_ = 0;       // leaves come first
   std::uint64_t tensor_bytes_ = 0, kept_bytes_ = 0;
+  bool lean_ = true;
+  Costs costs_;
 };
 
 } // namespace cairn::tape

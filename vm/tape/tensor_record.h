@@ -18,6 +18,8 @@ namespace cairn::tape {
 inline constexpr std::uint8_t kLeanLevels = 3;
 // So many operations one behind the other at most are computed again at each level, since the sweep calls itself for each.
 inline constexpr std::array<std::uint8_t, kLeanLevels> kDeepest = {12, 24, 36};
+// And so many where a tape does without them from the start. It knows no level above the first.
+inline constexpr std::uint8_t kDeepestAtOnce = 24;
 // Whether a result that was computed again may go is looked up among so many operations behind it.
 inline constexpr std::ptrdiff_t kLooksAhead = 64;
 // Results smaller than this are not worth the rest of an operation.
@@ -42,10 +44,13 @@ struct TensorRecord {
   std::uint8_t level = 0; // of lean tapes, from which on the results may be computed again; 0: they never are
   // At each level, operations that are computed again one behind the other where these results are, this one included.
   std::array<std::uint8_t, kLeanLevels> links{};
+  // Of computing the results again, in ticks of modelled time, where a lean tape may let go of them; else 0.
+  std::uint64_t cost = 0;
   const ops::Operator* op = nullptr;
   ops::Attributes attributes;
   std::vector<std::uint32_t> operands; // nodes by input; kNone: a constant
   KeptTensors inputs, outputs;         // with storage where they are kept, else descriptions
+  KeptTensors smaller; // what is kept in place of the only tensor that the rule asks for (ops::SmallerForm), or none
 
   explicit TensorRecord(value::Heap& heap) : heap_(&heap) {}
   ~TensorRecord() { heap_->charge(heap_->tape, -charged_); }
@@ -54,7 +59,7 @@ struct TensorRecord {
   // That it takes itself, without elements: the same in every replay.
   std::uint64_t own_bytes() const {
     return sizeof *this + operands.size() * sizeof(std::uint32_t) + attributes.values.size() * sizeof(ops::Attribute) +
-           static_cast<std::uint64_t>(inputs.bytes() + outputs.bytes());
+           static_cast<std::uint64_t>(inputs.bytes() + outputs.bytes() + smaller.bytes());
   }
   // With the elements of its results, kept or not, and what stands beside them.
   std::uint64_t weight() const {
@@ -62,13 +67,16 @@ struct TensorRecord {
   }
   // With the elements that it keeps of what was made from that serial on.
   std::uint64_t kept_weight(std::uint64_t since) const {
-    return kind == Kind::leaf ? 0 : own_bytes() + inputs.kept_bytes(since) + outputs.kept_bytes(since);
+    return kind == Kind::leaf ? 0
+                              : own_bytes() + inputs.kept_bytes(since) + outputs.kept_bytes(since) + smaller.kept_bytes(since);
   }
+  // The lists of what is kept.
+  std::array<const KeptTensors*, 3> kept() const { return {&inputs, &outputs, &smaller}; }
   // Before it is put on a tape. Elements are charged to their device, not here.
   void account() {
     auto bytes = static_cast<std::int64_t>(sizeof *this + operands.capacity() * sizeof(std::uint32_t) +
                                            attributes.values.capacity() * sizeof(ops::Attribute)) +
-                 inputs.bytes() + outputs.bytes();
+                 inputs.bytes() + outputs.bytes() + smaller.bytes();
     heap_->charge(heap_->tape, bytes - charged_);
     charged_ = bytes;
   }
@@ -78,5 +86,13 @@ private:
   value::Heap* heap_;
   std::int64_t charged_ = 0;
 };
+
+// Whether it keeps that tensor, with all its elements.
+bool keeps_whole(const TensorRecord& record, std::uint32_t node);
+// Whether something smaller can be kept in place of what it keeps, and is not yet.
+inline bool may_keep_smaller(const TensorRecord& record) {
+  return record.kind == TensorRecord::Kind::apply && record.op != nullptr && record.op->smaller != nullptr &&
+         record.smaller.size() == 0;
+}
 
 } // namespace cairn::tape

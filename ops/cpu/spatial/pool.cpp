@@ -1,6 +1,6 @@
 // See pool.h. No two threads add to one position, and sums are taken in one order: reverse rules gather, each position of the
 // input asking the windows that hold it, or one thread has all windows of some channels. Which element of a window was the
-// largest is found again, rather than kept.
+// largest is found again, or told by places that somebody kept.
 #include "ops/cpu/spatial/pool.h"
 
 #include "ops/cpu/loops/isa.h"
@@ -143,12 +143,34 @@ template <class T> void max_forward(const Pool& pool, MaxPool what, const View& 
   });
 }
 
+// Where the largest of each window is: found again in x,
+template <class T> struct FoundAgain {
+  const SpatialView& x;
+  const PoolLoops<T>& loops;
+  void at(std::int64_t n, const Sizes&, const Box& window, std::int64_t channel, std::int64_t count, Pace& pace,
+          WindowIndex<T>* where) const {
+    alignas(64) T best[kBlock];
+    best_of<T>(loops, x, n, window, channel, count, pace, best, where);
+  }
+};
+// or told.
+template <class T> struct Told {
+  const SpatialView& places;
+  void at(std::int64_t n, const Sizes& of, const Box&, std::int64_t channel, std::int64_t count, Pace&,
+          WindowIndex<T>* where) const {
+    const char* from = address(places, n, of, channel);
+    for (std::int64_t i = 0; i < count; ++i, from += places.channel_stride)
+      where[i] = static_cast<WindowIndex<T>>(static_cast<std::uint8_t>(*from));
+  }
+};
+
 // Where elements can be added to in place: some channels of a member of the batch are one thread's, which goes over the windows.
-template <class T> void max_scattered(const Pool& pool, const SpatialView& dx, const SpatialView& c, const SpatialView& x) {
+template <class T, class Where>
+void max_scattered(const Pool& pool, const PoolLoops<T>& loops, const SpatialView& dx, const SpatialView& c,
+                   const Where& largest) {
   const std::int64_t blocks = (dx.channels - 1) / kChannelsOfThread + 1;
-  const PoolLoops<T> loops;
   parallel_for(dx.batch * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
-    alignas(64) T best[kBlock], staged[kBlock];
+    alignas(64) T staged[kBlock];
     alignas(64) WindowIndex<T> where[kBlock];
     Pace pace;
     for (std::int64_t unit = begin; unit < end; ++unit) {
@@ -158,8 +180,8 @@ template <class T> void max_scattered(const Pool& pool, const SpatialView& dx, c
       each(Box{Range{0, dx.sizes[0]}, Range{0, dx.sizes[1]}, Range{0, dx.sizes[2]}}, pace,
            [&](const Sizes& at) { std::fill_n(to(at), count, T(0)); });
       each(Box{Range{0, c.sizes[0]}, Range{0, c.sizes[1]}, Range{0, c.sizes[2]}}, pace, [&](const Sizes& from) {
-        const Box window = window_of(pool, from, x.sizes, c.sizes);
-        best_of<T>(loops, x, n, window, channel, count, pace, best, where);
+        const Box window = window_of(pool, from, dx.sizes, c.sizes);
+        largest.at(n, from, window, channel, count, pace, where);
         const T* const part = channels_at(c, n, from, channel, count, staged);
         WindowIndex<T> index = 0;
         each(window, pace, [&](const Sizes& at) {
@@ -172,16 +194,16 @@ template <class T> void max_scattered(const Pool& pool, const SpatialView& dx, c
   });
 }
 
-template <class T> void max_backward(const Pool& pool, const View& out, const View& cotangent, const View& input) {
-  const SpatialView dx(out), c(cotangent), x(input);
-  if (is_direct<T>(dx)) return max_scattered<T>(pool, dx, c, x);
-  const PoolLoops<T> loops;
+template <class T, class Where>
+void max_backward(const Pool& pool, const PoolLoops<T>& loops, const SpatialView& dx, const SpatialView& c,
+                  const Where& largest) {
+  if (is_direct<T>(dx)) return max_scattered<T>(pool, loops, dx, c, largest);
   over(dx, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count, Pace& pace) {
-    alignas(64) T sums[kBlock] = {}, best[kBlock], staged[kBlock];
+    alignas(64) T sums[kBlock] = {}, staged[kBlock];
     alignas(64) WindowIndex<T> where[kBlock];
-    each(windows_with(pool, at, x.sizes, c.sizes), pace, [&](const Sizes& from) {
-      const Box window = window_of(pool, from, x.sizes, c.sizes);
-      best_of<T>(loops, x, n, window, channel, count, pace, best, where);
+    each(windows_with(pool, at, dx.sizes, c.sizes), pace, [&](const Sizes& from) {
+      const Box window = window_of(pool, from, dx.sizes, c.sizes);
+      largest.at(n, from, window, channel, count, pace, where);
       WindowIndex<T> own = 0; // which tap of the window this one is
       for (std::size_t i = 0; i < kMostSpatial; ++i)
         own = static_cast<WindowIndex<T>>(own * (window[i].end - window[i].begin) + at[i] - window[i].begin);
@@ -189,6 +211,27 @@ template <class T> void max_backward(const Pool& pool, const View& out, const Vi
       for (std::int64_t i = 0; i < count; ++i) sums[i] += where[i] == own ? staged[i] : T(0);
     });
     store(kComputeOf<T>, sums, dx.dtype, dx.at(n, at[0], at[1], at[2], channel), dx.channel_stride, count);
+  });
+}
+
+// `by` holds the places, or else x.
+template <class T> void max_backward_by(const Pool& pool, const View& out, const View& cotangent, const View& by, bool places) {
+  const SpatialView dx(out), c(cotangent), from(by);
+  const PoolLoops<T> loops;
+  if (places)
+    max_backward<T>(pool, loops, dx, c, Told<T>{from});
+  else
+    max_backward<T>(pool, loops, dx, c, FoundAgain<T>{from, loops});
+}
+
+template <class T> void places_of(const Pool& pool, const View& out, const View& in) {
+  const SpatialView y(out), x(in);
+  const PoolLoops<T> loops;
+  over(y, [&](std::int64_t n, const Sizes& at, std::int64_t channel, std::int64_t count, Pace& pace) {
+    alignas(64) WindowIndex<T> where[kBlock];
+    FoundAgain<T>{x, loops}.at(n, at, window_of(pool, at, x.sizes, y.sizes), channel, count, pace, where);
+    char* to = y.at(n, at[0], at[1], at[2], channel);
+    for (std::int64_t i = 0; i < count; ++i, to += y.channel_stride) *to = static_cast<char>(static_cast<std::uint8_t>(where[i]));
   });
 }
 
@@ -221,9 +264,23 @@ void max_pool(const Pool& pool, MaxPool what, const View& out, std::span<const V
 
 void max_pool_vjp(const Pool& pool, const View& out, const View& cotangent, const View& x) {
   if (compute_of(out.dtype) == Compute::f64)
-    max_backward<double>(pool, out, cotangent, x);
+    max_backward_by<double>(pool, out, cotangent, x, false);
   else
-    max_backward<float>(pool, out, cotangent, x);
+    max_backward_by<float>(pool, out, cotangent, x, false);
+}
+
+void max_pool_vjp_by_places(const Pool& pool, const View& out, const View& cotangent, const View& places) {
+  if (compute_of(out.dtype) == Compute::f64)
+    max_backward_by<double>(pool, out, cotangent, places, true);
+  else
+    max_backward_by<float>(pool, out, cotangent, places, true);
+}
+
+void max_pool_places(const Pool& pool, const View& out, const View& x) {
+  if (compute_of(x.dtype) == Compute::f64)
+    places_of<double>(pool, out, x);
+  else
+    places_of<float>(pool, out, x);
 }
 
 void average_pool(const Pool& pool, const View& out, const View& in) {

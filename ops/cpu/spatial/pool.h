@@ -19,6 +19,10 @@ enum class MaxPool {
 
 void max_pool(const Pool& pool, MaxPool what, const View& out, std::span<const View> in);
 void max_pool_vjp(const Pool& pool, const View& out, const View& cotangent, const View& x);
+// Of each window, as bytes, the place of the first of the largest among those of its places that are not padding, in row-major
+// order; and the reverse rule by these, with the same bits.
+void max_pool_places(const Pool& pool, const View& out, const View& x);
+void max_pool_vjp_by_places(const Pool& pool, const View& out, const View& cotangent, const View& places);
 void average_pool(const Pool& pool, const View& out, const View& in);
 void average_pool_vjp(const Pool& pool, const View& out, const View& cotangent);
 

@@ -1,0 +1,54 @@
+; What a tape keeps in a smaller form, or does without: gradients are the same to the bit under every schedule and at every split, and right.
+(define (show x) (write x) (newline))
+(define specs '("tape" "bisection,base=16" "binomial,base=16" "binomial,base=16,snapshots=2" "sqrt,base=16" "online,base=16" "auto" "budget" "budget,memory=1" "budget,memory=100KiB" "budget,memory=400KiB"))
+(define (same-under-all f x)
+  (let ((want (*j f x 1)))
+    (null? (filter (lambda (spec) (not (equal? want (with-schedule spec (lambda () (checkpoint-*j f x 1)))))) specs))))
+(define (bad-splits f x)
+  (let ((want (f x)) (total (primops f x)))
+    (let loop ((n 0) (bad '()))
+      (if (> n total)
+          bad
+          (loop (+ n 1)
+                (let ((z (interrupt f x n)))
+                  (if (and (equal? want (resume z)) (equal? want (resume z)) (= total (+ n (primops resume z)))) bad (cons n bad))))))))
+(define (bad-under-splits f x)
+  (append (bad-splits (lambda (x) (*j f x 1)) x)
+          (bad-splits (lambda (x) (with-schedule "binomial,base=16,snapshots=2" (lambda () (checkpoint-*j f x 1)))) x)))
+(define (wave type . sizes) (cast (view (sin (* .37 (list->tensor (iota (apply * sizes)) 'f64))) sizes) type))
+;;; case rectified-and-pooled
+; Nobody but the rule of ReLU and that of the pool wants what is rectified, so bits and places do; in the last line somebody else does.
+(define (network images)
+  (lambda ((list v w))
+    (let* ((x (max-pool (ReLU (convolve images v 1 1)) 2))
+           (y (max-pool (LeakyReLU (convolve x w 1 1) .2) 3 2 1)))
+      (mean (square y)))))
+(define (branched images)
+  (lambda ((list v w))
+    (let* ((x (ReLU (convolve images v 1 1))) (y (max-pool x 3 1 1)))
+      (+ (mean (square (convolve (- y x) w 1 1))) (mean (max-pool x 2))))))
+(define (check network type)
+  (let ((f (network (wave type 2 12 16 16))) (x (list (* .3 (wave type 24 12 3 3)) (* .2 (wave type 12 24 3 3)))))
+    (show (list (same-under-all f x) (bad-under-splits f x)))))
+(check network 'f32) ; expect: (#t ())
+(check network 'f64) ; expect: (#t ())
+(check branched 'f32) ; expect: (#t ())
+(if (not (check-gradient (network (wave 'f64 1 12 12 12)) (list (* .3 (wave 'f64 16 12 3 3)) (* .2 (wave 'f64 8 16 3 3))))) (error "not its gradient")) ; expect any output
+(if (not (check-gradient (branched (wave 'f64 1 12 12 12)) (list (* .3 (wave 'f64 16 12 3 3)) (* .2 (wave 'f64 8 16 3 3))))) (error "not its gradient")) ; expect any output
+;;; case done-without
+; Normalised tensors, activations, weights of attention, cells: all are computed again, chains of them as well.
+(define (block x (list scale shift up down))
+  (let* ((y (layer-normalization x scale shift)) (a (softmax (* .25 (matmul y (transpose y))))))
+    (+ x (matmul (GeLU (matmul (matmul a y) up)) down))))
+(define (stack x) (lambda (p) (mean (square (block (block x p) p)))))
+(define (of-block type) (list (+ 1 (wave type 24)) (wave type 24) (* .2 (wave type 24 40)) (* .2 (wave type 40 24))))
+(define (cells gates)
+  (lambda (start)
+    (let loop ((i 0) (c start) (sum 0))
+      (if (= i 14) (mean sum) (loop (+ i 1) (+ (* (sigmoid gates) c) (* .1 gates)) (+ sum (* gates (tanh c))))))))
+(show (same-under-all (stack (wave 'f64 64 24)) (of-block 'f64))) ; expect: #t
+(show (bad-under-splits (stack (wave 'f32 64 24)) (of-block 'f32))) ; expect: ()
+(if (not (check-gradient (stack (wave 'f64 64 24)) (of-block 'f64))) (error "not its gradient")) ; expect any output
+(show (same-under-all (cells (wave 'f64 16 32)) (wave 'f64 16 32))) ; expect: #t
+(show (bad-under-splits (cells (wave 'f32 32 32)) (wave 'f32 32 32))) ; expect: ()
+(if (not (check-gradient (cells (wave 'f64 16 32)) (wave 'f64 16 32))) (error "not its gradient")) ; expect any output
