@@ -39,6 +39,9 @@ def checkpointed(file, folder):
     return copy
 
 
+ENOUGH = "64GiB"  # for one tape with all that rules ask for: other schedules than `auto` do without what is cheap to compute again
+
+
 @dataclasses.dataclass(eq=False)
 class Network:
     """A program that takes one gradient by checkpoint-*j and prints what tells whether it is right. What is the same in every run is kept."""
@@ -72,8 +75,8 @@ class Network:
 
     @functools.cached_property
     def tape(self):
-        """On one tape, with the report."""
-        return self.run("tape", explain=True)
+        """On one tape with all that rules ask for, with the report."""
+        return self.run("auto", ENOUGH, explain=True)
 
     def start(self):
         """What is not the gradient: start, compilation and, of tensors, the parameters."""

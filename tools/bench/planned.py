@@ -1,5 +1,6 @@
 """Gradients under budgets beside what their reports predict, and beside each other."""
 import measuring
+import networks
 from measuring import Failure, mebibytes, show
 
 # The bars, as parts of what was predicted; of a peak, either will do. Replay must be as a plan says; without one the report tells what a run of so
@@ -77,7 +78,7 @@ def predictions(options, network):
     amiss = []
     memories = network.budgets(8)
     results = {memory: network.planned(memory) for memory in memories}
-    jobs = {"start": network.start, "tape": network.job("tape")}
+    jobs = {"start": network.start, "tape": network.job("auto", networks.ENOUGH)}
     jobs.update({memory: network.job("auto", memory) for memory in memories if not isinstance(results[memory], Failure)})
     timed = {} if options.quick else measuring.rounds(jobs, options.repeat)
     rows, all_compared = [], []
@@ -103,8 +104,9 @@ def predictions(options, network):
     return len(amiss)
 
 
-# Work of a first call within half of what one tape takes, as a part of that tape's: what has been reached. The bar is 1.10.
-HALF = {"gpt": 1.11, "densenet": 1.09, "inception": 1.13}
+# Work of a first call within half of what one tape takes, as a part of that tape's: what has been reached. The bar is 1.10. (Of Inception 1.13 while its
+# tape kept what went into pools: then half of it was 56 MiB, within which it is 1.10 now, and today 46 MiB.)
+HALF = {"gpt": 1.11, "densenet": 1.09, "inception": 1.18}
 
 
 def half(options):
