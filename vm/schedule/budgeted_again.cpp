@@ -161,7 +161,8 @@ bool Budgeted::fits(std::uint64_t budget) const {
 
 // What memory costs the first time it is used, calls that come again share. Where no plan of the whole run fits, or a file may
 // help, everything is kept in thought at first, and what does not fit is let go of: of a hundred random runs that have both
-// plans, this one took less time in two, by .2 and .4 %, and it takes several times as long to make.
+// plans, this one took less time in two, by .2 and .4 %, and it takes several times as long to make. So it does not where nothing
+// has to be let go of; then it keeps no state either.
 Budgeted Budgeted::planned_known(std::uint64_t older, std::uint64_t spare, Whole& of_whole) const {
   Budgeted plan = *this;
   plan.older_ = bounded(older);
@@ -172,7 +173,8 @@ Budgeted Budgeted::planned_known(std::uint64_t older, std::uint64_t spare, Whole
   plan.tapes_.assign(positions_.begin(), positions_.end() - 1);
   plan.peak_ = plan.again_ = plan.again_cost_ = plan.moved_ = plan.most_in_file_ = 0;
   std::optional<Budgeted> whole = plan.planned_whole(of_whole);
-  if (whole && spill_bytes_ == 0 && whole->peak_ <= whole->most_of_plan()) return *std::move(whole);
+  const bool fits = whole && whole->peak_ <= whole->most_of_plan();
+  if (fits && spill_bytes_ == 0 && whole->more_than_one_tape() > 0) return *std::move(whole);
   plan.plan_within();
   if (whole && (plan.peak_ > plan.most_of_plan() || whole->time_of_one_tape() < plan.time_of_one_tape()))
     plan = std::move(*whole);
