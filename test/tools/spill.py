@@ -73,7 +73,7 @@ class Spill(ToolTest):
             self.assertEqual((with_file, more["steps"], more["spilled_bytes"]), (output, stats["steps"], 0))
 
     def test_the_same_at_many_budgets_and_sizes(self):
-        for memory in ("4MiB", "6MiB", "8MiB", "12MiB", "40MiB"):
+        for memory in ("4MiB", "8MiB", "40MiB"):
             for spill in ("disk", "disk,2MiB", "disk,100KiB"):
                 with self.subTest(memory=memory, spill=spill):
                     self.assertEqual(self.vmrun(f"--memory={memory}", "--costs=c", f"--spill={spill}", "a.scm").output, self.right)
@@ -96,7 +96,7 @@ class Spill(ToolTest):
     def test_saved_and_resumed_anywhere(self):
         steps = self.counted("--spill=disk,1GiB", *ALWAYS)[1]["steps"]
         spilled = 0
-        for part in range(1, 16):
+        for part in range(1, 16, 3):
             at = steps * part // 16
             with self.subTest(at=at):
                 self.vmrun("--spill=disk,1GiB", *ALWAYS, f"--steps={at}", "--save=z", "--output=o", "a.scm", code=75)
@@ -109,7 +109,7 @@ class Spill(ToolTest):
                 self.write("o", begun)
                 stats = self.counted("--memory=200MiB", "--resume=z", program="--output=o")[1]
                 self.assertEqual((self.read("o").decode(), stats["steps"]), (self.right, steps))
-        self.assertGreater(spilled, 8)
+        self.assertGreater(spilled, 2)
 
     def test_resumed_without_a_file_where_it_does_not_fit(self):
         steps = self.counted("--spill=disk,1GiB", *ALWAYS)[1]["steps"]
@@ -162,7 +162,7 @@ class Spill(ToolTest):
             output, stats = self.counted("--costs=c", "--checkpoint=auto", *options, program="b.scm")
             self.assertGreater(stats["spilled_bytes"], 1 << 20)
             steps = stats["steps"]
-            for part in range(1, 15):
+            for part in (1, 4, 7, 10, 13):
                 at = steps * part // 15
                 with self.subTest(size=size, at=at):
                     begun = self.vmrun("--costs=c", "--checkpoint=auto", *options, f"--steps={at}", "--save=z", "b.scm", code=75).output
