@@ -112,7 +112,7 @@ class Values(unittest.TestCase):
             self.m.same([1, "\ud800"])
         with self.assertRaisesRegex(OverflowError, r"argument 1\[1\]: "):
             self.m.same([1, 10**400])
-        for value in (np.datetime64(3, "s"), np.zeros(2, "datetime64[s]"), np.timedelta64(3, "s")):
+        for value in (np.datetime64(3, "s"), np.zeros(2, "datetime64[s]"), np.datetime64(3, "ns"), np.timedelta64(3, "ns")):
             with self.assertRaisesRegex((TypeError, ValueError), r"argument 1\[0\]: "):
                 self.m.same([value])
 

@@ -149,6 +149,8 @@ void become_copy(Imported& imported) {
   t.data = to;
   t.byte_offset = 0;
   t.strides = nullptr;
+  std::copy_n(from.shape, from.ndim, imported.sizes.begin()); // which the capsule takes with it
+  t.shape = imported.sizes.data();
   if (bytes != 0) copy_elements(from, 0, static_cast<const char*>(from.data) + from.byte_offset, to);
   imported.owner = std::move(memory);
 }
@@ -170,7 +172,8 @@ std::unique_ptr<Imported> of_dlpack(Machine* machine, PyObject* array) {
   long kind = 0, number = 0;
   if (PyTuple_Check(where.get()) == 0 || PyArg_ParseTuple(where.get(), "ll", &kind, &number) == 0) {
     PyErr_Clear();
-    raise(PyExc_TypeError, "__dlpack_device__ of a %s gives a tuple of two integers, not %R", Py_TYPE(array)->tp_name, where.get());
+    raise(PyExc_TypeError, "__dlpack_device__ of a %s gives a tuple of two integers, not %R", Py_TYPE(array)->tp_name,
+          where.get());
   }
   refuse_other_devices(kind, number);
   Owned capsule(Py_TYPE(array) == array_type ? shared_capsule(array)
@@ -180,7 +183,7 @@ std::unique_ptr<Imported> of_dlpack(Machine* machine, PyObject* array) {
   auto* foreign = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.get(), dlpack::kCapsule));
   const DLTensor& given = foreign->dl_tensor;
   refuse_other_devices(given.device.device_type, given.device.device_id); // whatever the array says of itself
-  const bool boolean = given.dtype.code == 6 && given.dtype.bits == 8; // of versions behind 0.6
+  const bool boolean = given.dtype.code == 6 && given.dtype.bits == 8;    // of versions behind 0.6
   if (!boolean && !known_type(given.dtype)) refuse_elements(array, nullptr);
   check_sizes(given);
   auto made = std::make_unique<Imported>();

@@ -59,6 +59,8 @@ cairn_value scalar_of(PyObject* object) {
     const char* text = PyUnicode_AsUTF8(kind.get());
     if (text != nullptr && *text == 'b') return cairn_boolean(PyObject_IsTrue(object));
     if (text != nullptr && *text == 'c') raise(PyExc_TypeError, "complex numbers are not known to Cairn");
+    if (text != nullptr && (*text == 'm' || *text == 'M')) // some of which are integers to Python, in a unit that goes lost
+      raise(PyExc_TypeError, "a %s is no value that Cairn has", Py_TYPE(object)->tp_name);
   }
   if (PyIndex_Check(object) != 0) return index_of(object);
   return real_of(object);
