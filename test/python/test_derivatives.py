@@ -82,6 +82,9 @@ class Derivatives(unittest.TestCase):
         exact = cairn.grad(self.m.walk, 1, checkpoint=False)(20000, 1.0)
         for settings in ({}, {"checkpoint": "bisection,base=64"}, {"checkpoint": "binomial,snapshots=5"}, {"memory": "1MiB"}, {"memory": 2000000}):
             self.assertEqual(cairn.grad(self.m.walk, 1, **settings)(20000, 1.0), exact, settings)
+        for wrong in (7, None, 1.0):
+            with self.assertRaisesRegex(TypeError, "checkpoint: True, False or the text of a schedule"):
+                cairn.grad(self.m.walk, 1, checkpoint=wrong)
         with self.assertRaisesRegex(cairn.Error, "fastest"):
             cairn.grad(self.m.walk, 1, checkpoint="fastest")(10, 1.0)
         with self.assertRaises(ValueError):

@@ -3,6 +3,7 @@ import copy
 import pickle
 import signal
 import unittest
+import warnings
 
 import numpy as np
 
@@ -201,6 +202,34 @@ class Torch(unittest.TestCase):
             torch.testing.assert_close(compiled(*arguments), 2 * torch.tanh((arguments[0] + 1) @ self.w + self.b))
         gradient, = torch.autograd.grad(compiled(self.x, self.w, self.b).sum(), self.w)
         torch.testing.assert_close(gradient, torch.autograd.grad((2 * torch.tanh((self.x + 1) @ self.w + self.b)).sum(), self.w)[0])
+
+    def test_traces_are_refused(self):
+        f = cairn.torch.function(self.m.layer)
+        x, w, b = (t.detach() for t in (self.x, self.w, self.b))
+        inside = lambda x: f(x, w, b) + x.sum()
+        value = f(self.x, self.w, self.b)
+
+        class Model(torch.nn.Module):
+            def forward(self, x):
+                return inside(x)
+
+        from torch.fx.experimental.proxy_tensor import make_fx
+        from torch.utils.flop_counter import FlopCounterMode
+        traces = {
+            "linearize": lambda: torch.func.linearize(inside, x), "make_fx": lambda: make_fx(inside)(x),
+            "of a gradient": lambda: make_fx(torch.func.grad(lambda x: inside(x).sum()))(x),
+            "of a pullback": lambda: make_fx(lambda c: torch.autograd.grad(value, self.x, c, retain_graph=True))(torch.ones_like(value)),
+            "of values that are computed": lambda: make_fx(lambda y: inside(x) * y)(torch.ones(2, dtype=torch.float64)),
+            "before dispatch": lambda: make_fx(inside, pre_dispatch=True)(x), "fake": lambda: make_fx(inside, tracing_mode="fake")(x),
+            "export": lambda: torch.export.export(Model(), (x,), strict=False), "jit": lambda: torch.jit.trace(inside, x)}
+        for name, trace in traces.items():
+            with self.subTest(name), warnings.catch_warnings(), self.assertRaisesRegex(RuntimeError, "cannot be traced.*jvp and vjp"):
+                warnings.simplefilter("ignore")
+                trace()
+        with torch._subclasses.FakeTensorMode() as mode, self.assertRaisesRegex(ValueError, "argument 1: a tensor without elements"):
+            f(mode.from_tensor(x), mode.from_tensor(w), mode.from_tensor(b))
+        with FlopCounterMode(display=False):  # sees operations and leaves them what they are
+            torch.testing.assert_close(inside(x), torch.tanh(x @ w + b) + x.sum())
 
     def test_by_differences(self):
         for name, arguments in (("layer", (self.x, self.w, self.b)), ("several", (self.x, self.y)), ("number", (self.x,))):

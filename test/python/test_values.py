@@ -59,6 +59,14 @@ class Values(unittest.TestCase):
         self.assertEqual(self.m.lookup({i: float(i) for i in range(100)}, 77), 77.0)
         self.assertEqual(self.m.made(), {cairn.Symbol("a"): 1.0, cairn.Symbol("b"): 2.0, cairn.Symbol("c"): [3, "x"]})
         self.assertEqual(self.m.numbered(), {-1.0: "negative", 3: "three", 70000: "many"})
+        whole = {-2**47: 1, -1: 2, 0: 3, 2**30 - 1: 4, 2**30: 5, 2**47 - 1: 6}
+        back = self.m.same(whole)
+        self.assertEqual(list(back.items()), list(whole.items()))
+        self.assertTrue(all(type(key) is int for key in back))
+        self.assertEqual([self.m.lookup(whole, key) for key in whole], list(whole.values()))
+        for key in (2**47, -2**47 - 1, 10**30):
+            with self.assertRaisesRegex(TypeError, f"argument 1: .*48 bits, not {key}"):
+                self.m.same({key: 1})
         with self.assertRaisesRegex(TypeError, "argument 1: keys of a dict"):
             self.m.same({(1, 2): 3})
 
@@ -100,14 +108,23 @@ class Values(unittest.TestCase):
             self.m.same(x=1)
         with self.assertRaises(AttributeError):
             self.m.nothing
-        with self.assertRaises(UnicodeEncodeError):
-            self.m.same("\ud800")
+        with self.assertRaisesRegex(ValueError, r"argument 1\[1\]: .*surrogate"):
+            self.m.same([1, "\ud800"])
+        with self.assertRaisesRegex(OverflowError, r"argument 1\[1\]: "):
+            self.m.same([1, 10**400])
+        for value in (np.datetime64(3, "s"), np.zeros(2, "datetime64[s]"), np.datetime64(3, "ns"), np.timedelta64(3, "ns")):
+            with self.assertRaisesRegex((TypeError, ValueError), r"argument 1\[0\]: "):
+                self.m.same([value])
 
     def test_definitions_by_name(self):
         self.assertEqual(self.m["the-constant"]().tolist(), self.m.the_constant().tolist())
         self.assertIn("the_constant", dir(self.m))
         self.assertNotIn("python/grad", list(self.m))
         self.assertIn("same", self.m)
+        with self.assertRaisesRegex(TypeError, "is a str, not 3"):
+            self.m[3]
+        with self.assertRaisesRegex(AttributeError, "not set from outside"):
+            self.m.same = 3
         self.assertEqual(self.m.same.__name__, "same")
 
 
@@ -209,6 +226,54 @@ class Arrays(unittest.TestCase):
         self.assertEqual((half.shape, half.dtype), ((2,), "bfloat16"))
         self.assertEqual(half.__dlpack_device__(), (1, 0))
         self.assertEqual(self.m.total(half), 3.5)
+
+    def test_capsules_are_looked_at(self):
+        class Exported:
+            """A capsule whose struct is another than that of the array."""
+
+            def __init__(self, array, device=(1, 0), **fields):
+                self.array, self.device, self.fields = array, device, fields
+
+            def __dlpack__(self):
+                capsule = self.array.__dlpack__()
+                get = ctypes.pythonapi.PyCapsule_GetPointer
+                get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+                tensor = Tensor.from_address(get(capsule, b"dltensor"))
+                for name, value in self.fields.items():
+                    if isinstance(value, list):
+                        for i, item in enumerate(value):
+                            getattr(tensor, name)[i] = item
+                    else:
+                        setattr(tensor, name, value)
+                return capsule
+
+            def __dlpack_device__(self):
+                return self.device
+
+        class Tensor(ctypes.Structure):
+            _fields_ = [("data", ctypes.c_void_p), ("kind", ctypes.c_int), ("number", ctypes.c_int), ("ndim", ctypes.c_int), ("code", ctypes.c_uint8),
+                        ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                        ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
+
+        given = np.arange(1.0, 7.0).reshape(2, 3)
+        self.assertEqual(self.m.same(Exported(given)).tolist(), given.tolist())
+        with self.assertRaisesRegex(ValueError, r"argument 1\[0\]: the array is on another device \(DLPack's 2:1\)"):
+            self.m.same([Exported(given, kind=2, number=1)])
+        for device in ("abc", None, (1,), ("cpu", 0), [1, 0]):
+            with self.assertRaisesRegex(TypeError, r"argument 1\[0\]: __dlpack_device__ of a Exported.*two integers"):
+                self.m.same([Exported(given, device)])
+        backwards = Exported(given, data=given[:, 2:].ctypes.data, strides=[3, -1])
+        self.assertEqual(self.m.same(backwards).tolist(), given[:, ::-1].tolist())
+        self.assertEqual(cairn.compile(PROGRAM, device="emulated").twice(backwards).tolist(), (2 * given[:, ::-1]).tolist())
+        unaligned = np.zeros(49, dtype="u1")
+        unaligned[1:] = given.ravel().view("u1")
+        self.assertEqual(self.m.same(Exported(given, data=unaligned[1:].ctypes.data)).tolist(), given.tolist())
+        for fields, told in (({"shape": [2, -1]}, "size along axis 1 is -1"), ({"shape": [2**40, 2**40]}, "sizes up to axis 1"),
+                             ({"ndim": -1}, "-1 axes"), ({"ndim": 9}, "9 axes"), ({"data": None}, "without elements")):
+            with self.assertRaisesRegex(ValueError, r"argument 1\[0\]: .*" + told):
+                self.m.same([Exported(given, **fields)])
+        with self.assertRaisesRegex(TypeError, "argument 1: a masked array"):
+            self.m.same(np.ma.masked_array([1.0, 2.0], mask=[True, False]))
 
     def test_what_dlpack_asks_for(self):
         m = cairn.compile("(define w (fill '(3) 1.))\n(define (made) (fill '(3) 2.))\n(define (half) (cast (fill '(3) 2.) 'bf16))")

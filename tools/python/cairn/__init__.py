@@ -45,7 +45,7 @@ def _jacobian(rows: Any, results: int, arguments: int) -> Any:
 
 
 _cairn.set_up(pair=Pair, symbol=Symbol, character=Character, failure=_failure, refusal=_refusal, kept_run=_kept_run, start=start, reduced=_reduced,
-              asarray=_numpy.asarray, scalar=_numpy.generic, contiguous=_contiguous, jacobian=_jacobian,
+              asarray=_numpy.asarray, scalar=_numpy.generic, masked=_numpy.ma.MaskedArray, contiguous=_contiguous, jacobian=_jacobian,
               main_thread=_threading.main_thread().ident)
 
 

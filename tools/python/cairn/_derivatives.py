@@ -59,6 +59,8 @@ def _place(argnums: Places) -> Union[int, List[int]]:
 
 
 def _how(checkpoint: Checkpoint, memory: Size) -> Union[bool, str]:
+    if not isinstance(checkpoint, (bool, str)):
+        raise TypeError(f"checkpoint: True, False or the text of a schedule, not {checkpoint!r}")
     if memory is None:
         return checkpoint
     if checkpoint is not True and checkpoint != "auto":

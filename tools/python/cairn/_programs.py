@@ -210,6 +210,8 @@ class Module:
         self._machine = machine if machine is not None else program.started()
 
     def __getitem__(self, name: str) -> Any:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a definition is a str, not {name!r}")
         if name.startswith(_OURS):
             raise AttributeError(f"the program defines no `{name}`")
         return self._machine.lookup(name)
@@ -226,6 +228,11 @@ class Module:
         if isinstance(value, Procedure):
             self.__dict__[name] = value
         return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in ("_machine", "_program"):
+            raise AttributeError(f"{name}: what a program defines is not set from outside; give values to its procedures")
+        super().__setattr__(name, value)
 
     def __dir__(self) -> List[str]:
         return sorted({*super().__dir__(), *(re.sub(r"[?!]$", "", n).replace("-", "_") for n in self)})

@@ -16,6 +16,11 @@ from ._errors import ProgramError
 __all__ = ["Function", "function"]
 
 _transforms_active: Callable[[], bool] = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)  # those of torch.func
+# What may be tracing, each asked for in a tenth of a microsecond.
+_modes: Callable[[], int] = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
+_jit_state: Callable[[], Any] = torch._C._get_tracing_state
+_includes: Callable[[Any], bool] = torch._C._dispatch_tls_is_dispatch_key_included
+_PRE_DISPATCH: Any = getattr(torch._C.DispatchKey, "PreDispatch", torch._C.DispatchKey.Python)
 
 
 def function(procedure: Differentiable, *, checkpoint: Checkpoint = True, memory: Size = None) -> "Function":
@@ -46,6 +51,8 @@ class Function:
 
     def _from(self, draws: Optional[int], arguments: Sequence[Any]) -> Any:
         """The value, with the random numbers of an earlier call."""
+        if _modes() or _jit_state() is not None or _includes(_PRE_DISPATCH):
+            _refuse_traces()
         if _transforms_active():
             return _Transformed.apply(self, _Call(draws), *arguments)
         graph = torch.is_grad_enabled()
@@ -130,8 +137,25 @@ def _lent(argument: Any) -> Any:
             raise ValueError(f"a tensor on {argument.device}; procedures of Cairn's take tensors of the processor: .cpu()") from None
         if isinstance(error, TypeError):
             raise
+        if _is_fake(argument):
+            raise ValueError("a tensor without elements (FakeTensor): a procedure of Cairn's runs, it cannot be traced") from None
         raise ValueError("a tensor that has no memory of its own, as with is_grads_batched= and vectorize=True: torch.func.vmap, jacrev and jacfwd "
                          "know what to do with procedures") from error
+
+
+def _is_fake(tensor: torch.Tensor) -> bool:
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    return isinstance(tensor, FakeTensor)
+
+
+def _refuse_traces() -> None:
+    """A trace sees operations of PyTorch's alone: what a procedure gives would be a constant in it, and derivatives of it wrong."""
+    from torch.fx.experimental.proxy_tensor import get_proxy_mode
+
+    if _jit_state() is not None or get_proxy_mode() is not None:
+        raise RuntimeError("a procedure of Cairn's cannot be traced, as by torch.func.linearize, make_fx, torch.export and torch.jit.trace: its value would "
+                           "be a constant of the trace. torch.func.jvp and vjp give its derivatives, and torch.compile compiles what is around it")
 
 
 def _refuse_nested(items: Any) -> None:
@@ -215,8 +239,10 @@ class _Apply(torch.autograd.Function):
         parts: List[Any] = [None] * len(arguments)
         if all(c is None for c in cotangents):
             return (None, None, None, *parts)
-        if torch.is_grad_enabled() or _transforms_active():
+        if torch.is_grad_enabled() or _transforms_active():  # which asks about traces itself
             return (None, None, None, *_pulled(ctx, arguments, cotangents))
+        if _modes() or _jit_state() is not None or _includes(_PRE_DISPATCH):
+            _refuse_traces()
         if gradient is not None:
             for i, part in zip(wanted, gradient):
                 parts[i] = _like(part, arguments[i]) * cotangents[0].to(arguments[i].dtype)

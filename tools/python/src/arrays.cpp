@@ -3,6 +3,7 @@
 #include "arrays.h"
 
 #include "dlpack.h"
+#include "nesting.h"
 
 #include <algorithm>
 #include <array>
@@ -105,30 +106,107 @@ std::unique_ptr<Imported> of_buffer(Machine* machine, PyObject* array) {
   return made;
 }
 
-std::unique_ptr<Imported> of_dlpack(Machine* machine, PyObject* array) {
-  const Owned where(checked(PyObject_CallMethod(array, "__dlpack_device__", nullptr)));
-  long kind = 0, number = 0;
-  if (PyArg_ParseTuple(where.get(), "ll", &kind, &number) == 0) throw Raised{};
+void refuse_other_devices(long kind, long number) {
   if (kind != kDLCPU && kind != 3) // 3: the processor's memory, pinned for a GPU
     raise(PyExc_ValueError,
           "the array is on another device (DLPack's %ld:%ld), not in the memory of the processor; copy it there first", kind,
           number);
+}
+
+// Of a struct that some library made: what can be seen of it to be wrong.
+void check_sizes(const DLTensor& t) {
+  if (t.ndim < 0 || t.ndim > CAIRN_MOST_AXES)
+    raise(PyExc_ValueError, "an array of %d axes; the most is %d", static_cast<int>(t.ndim), CAIRN_MOST_AXES);
+  if (t.shape == nullptr && t.ndim > 0) raise(PyExc_ValueError, "an array of %d axes without sizes", static_cast<int>(t.ndim));
+  std::int64_t bytes = t.dtype.bits / 8;
+  for (int i = 0; i < t.ndim; ++i) {
+    if (t.shape[i] < 0)
+      raise(PyExc_ValueError, "an array whose size along axis %d is %lld", i, static_cast<long long>(t.shape[i]));
+    if (__builtin_mul_overflow(bytes, std::max<std::int64_t>(t.shape[i], 1), &bytes))
+      raise(PyExc_ValueError, "an array of more than 2^63 bytes, by its sizes up to axis %d", i);
+  }
+  const bool empty = std::any_of(t.shape, t.shape + t.ndim, [](std::int64_t size) { return size == 0; });
+  if (t.data == nullptr && !empty) raise(PyExc_ValueError, "an array without elements, which its sizes say it has");
+}
+
+void copy_elements(const DLTensor& t, int axis, const char* from, char*& to) {
+  const std::int64_t bytes = t.dtype.bits / 8;
+  if (axis == t.ndim) {
+    to = std::copy_n(from, bytes, to);
+    return;
+  }
+  for (std::int64_t i = 0; i < t.shape[axis]; ++i) copy_elements(t, axis + 1, from + i * t.strides[axis] * bytes, to);
+}
+
+// In row-major order, in memory of Python's.
+void become_copy(Imported& imported) {
+  DLTensor& t = imported.managed.dl_tensor;
+  std::int64_t bytes = t.dtype.bits / 8;
+  for (int i = 0; i < t.ndim; ++i) bytes *= t.shape[i];
+  Owned memory(checked(PyByteArray_FromStringAndSize(nullptr, bytes)));
+  char* to = PyByteArray_AS_STRING(memory.get());
+  const DLTensor from = t;
+  t.data = to;
+  t.byte_offset = 0;
+  t.strides = nullptr;
+  std::copy_n(from.shape, from.ndim, imported.sizes.begin()); // which the capsule takes with it
+  t.shape = imported.sizes.data();
+  if (bytes != 0) copy_elements(from, 0, static_cast<const char*>(from.data) + from.byte_offset, to);
+  imported.owner = std::move(memory);
+}
+
+// Whether the elements lie one behind the other in row-major order.
+bool is_dense(const DLTensor& t) {
+  bool dense = true;
+  std::int64_t count = 1;
+  for (int i = t.ndim; i-- > 0;) {
+    dense = dense && (t.strides == nullptr || t.shape[i] <= 1 || t.strides[i] == count);
+    count *= t.shape[i];
+  }
+  return dense;
+}
+
+// What can be handed over: elements that only a copy can make so are copied here, since NumPy need not know the array.
+std::unique_ptr<Imported> of_dlpack(Machine* machine, PyObject* array) {
+  const Owned where(checked(PyObject_CallMethod(array, "__dlpack_device__", nullptr)));
+  long kind = 0, number = 0;
+  if (PyTuple_Check(where.get()) == 0 || PyArg_ParseTuple(where.get(), "ll", &kind, &number) == 0) {
+    PyErr_Clear();
+    raise(PyExc_TypeError, "__dlpack_device__ of a %s gives a tuple of two integers, not %R", Py_TYPE(array)->tp_name,
+          where.get());
+  }
+  refuse_other_devices(kind, number);
   Owned capsule(Py_TYPE(array) == array_type ? shared_capsule(array)
                                              : checked(PyObject_CallMethod(array, "__dlpack__", nullptr)));
+  if (PyCapsule_IsValid(capsule.get(), dlpack::kCapsule) == 0)
+    raise(PyExc_TypeError, "__dlpack__ of a %s gives a capsule named dltensor, not %R", Py_TYPE(array)->tp_name, capsule.get());
   auto* foreign = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.get(), dlpack::kCapsule));
-  if (foreign == nullptr) throw Raised{};
   const DLTensor& given = foreign->dl_tensor;
-  const bool boolean = given.dtype.code == 6 && given.dtype.bits == 8; // of versions behind 0.6
+  refuse_other_devices(given.device.device_type, given.device.device_id); // whatever the array says of itself
+  const bool boolean = given.dtype.code == 6 && given.dtype.bits == 8;    // of versions behind 0.6
   if (!boolean && !known_type(given.dtype)) refuse_elements(array, nullptr);
-  if (given.ndim > CAIRN_MOST_AXES) raise(PyExc_ValueError, "an array of %d axes; the most is %d", given.ndim, CAIRN_MOST_AXES);
+  check_sizes(given);
   auto made = std::make_unique<Imported>();
   made->machine = machine;
-  made->foreign = foreign;
   made->managed.dl_tensor = given;
   made->managed.dl_tensor.device = {kDLCPU, 0};
   if (boolean) made->managed.dl_tensor.dtype = {kDLUInt, 8, 1};
+  const bool aligned = (reinterpret_cast<std::uintptr_t>(given.data) + given.byte_offset) % (given.dtype.bits / 8u) == 0;
+  bool backwards = false;
   for (int i = 0; i < given.ndim; ++i)
-    if (given.strides != nullptr && given.shape[i] > 1 && given.strides[i] < 0) return nullptr;
+    backwards = backwards || (given.strides != nullptr && given.shape[i] > 1 && given.strides[i] < 0);
+  if (backwards || !aligned || (machine->parts->copies && !is_dense(given))) {
+    if (given.strides == nullptr) {
+      for (std::int64_t i = given.ndim, next = 1; i-- > 0;) {
+        made->strides[static_cast<std::size_t>(i)] = next;
+        next *= given.shape[i];
+      }
+      made->managed.dl_tensor.strides = made->strides.data();
+    }
+    become_copy(*made); // the capsule releases what it has
+    return made;
+  }
+  made->foreign = foreign;
   checked(PyCapsule_SetName(capsule.get(), dlpack::kUsed));
   return made;
 }
@@ -141,15 +219,9 @@ bool handed_over(Machine* machine, std::unique_ptr<Imported> imported, cairn_val
   if (machine->parts->copies) {
     // Elements that lie elsewhere are copied there.
     const DLTensor& t = imported->managed.dl_tensor;
-    bool dense = true;
-    std::int64_t count = 1;
-    for (int i = t.ndim; i-- > 0;) {
-      dense = dense && (t.strides == nullptr || t.shape[i] <= 1 || t.strides[i] == count);
-      count *= t.shape[i];
-    }
     std::size_t type = 0;
     while (kElements[type].code != t.dtype.code || kElements[type].bits != t.dtype.bits) ++type;
-    if (dense) {
+    if (is_dense(t)) {
       status = cairn_make_tensor(machine->vm, static_cast<cairn_element>(type), t.shape, static_cast<std::size_t>(t.ndim),
                                  static_cast<const char*>(t.data) + t.byte_offset, &value);
       release_imported(imported.release());
@@ -207,6 +279,8 @@ void kept_by(Imported* loan, PyObject* owner) {
 }
 
 cairn_value tensor_of(Machine* machine, PyObject* array) {
+  if (is_type(array, known.masked))
+    raise(PyExc_TypeError, "a masked array: Cairn's tensors have no mask; .filled() or .data says what it is to be without");
   Owned copy;
   for (int attempt = 0; attempt < 2; ++attempt) {
     PyObject* const source = copy ? copy.get() : array;

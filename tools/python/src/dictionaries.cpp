@@ -4,6 +4,7 @@
 #include "nesting.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 namespace cairn::python {
@@ -11,6 +12,9 @@ namespace cairn::python {
 namespace {
 
 bool is_side(cairn_value v) { return cairn_value_kind(v) == CAIRN_KIND_NULL || cairn_value_kind(v) == CAIRN_KIND_VECTOR; }
+
+constexpr std::int64_t kFirstText = 0x40000000; // from here on, and below 0, numbers are kept as text
+constexpr std::int64_t kExact = std::int64_t{1} << 47;
 
 // Numbers that a dictionary keeps as constants.
 cairn_value constant_of(Machine* machine, std::uint64_t n) {
@@ -21,6 +25,13 @@ cairn_value constant_of(Machine* machine, std::uint64_t n) {
   return pair;
 }
 
+cairn_value text_of_number(Machine* machine, long long n) {
+  const std::string text = std::to_string(n);
+  cairn_value value{};
+  need(cairn_make_string(machine->vm, text.data(), text.size(), &value));
+  return value;
+}
+
 struct Entry {
   int kind; // numbers, characters, strings, symbols
   PyObject *key, *value;
@@ -29,9 +40,9 @@ struct Entry {
 Entry entry_of(PyObject* key, PyObject* value) {
   if (PyBool_Check(key) == 0 && PyLong_Check(key) != 0) {
     const long long n = PyLong_AsLongLong(key);
-    if (n >= 0 && n < 0x40000000) return {0, key, value};
+    if (n >= -kExact && n < kExact && PyErr_Occurred() == nullptr) return {0, key, value};
     PyErr_Clear();
-    raise(PyExc_TypeError, "a key of a dict that is an integer is from 0 to %d", 0x40000000 - 1);
+    raise(PyExc_TypeError, "a key of a dict that is an integer is one of 48 bits, not %R", key);
   }
   if (is_type(key, known.character)) return {1, key, value};
   if (is_type(key, known.symbol)) return {3, key, value};
@@ -41,7 +52,9 @@ Entry entry_of(PyObject* key, PyObject* value) {
 
 cairn_value kept_key(Machine* machine, const Entry& entry) {
   if (entry.kind != 0) return to_cairn(machine, entry.key);
-  const Value constant(machine, constant_of(machine, static_cast<std::uint64_t>(PyLong_AsLongLong(entry.key))));
+  const long long number = PyLong_AsLongLong(entry.key);
+  const Value constant(machine, number >= 0 && number < kFirstText ? constant_of(machine, static_cast<std::uint64_t>(number))
+                                                                   : text_of_number(machine, number));
   const cairn_value item = constant.get();
   cairn_value list{};
   need(cairn_make_list(machine->vm, &item, 1, &list));

@@ -17,10 +17,13 @@ PyObject* set_up(PyObject*, PyObject*, PyObject* objects) {
   const struct {
     const char* name;
     PyObject** field;
-  } fields[] = {{"pair", &known.pair},         {"symbol", &known.symbol},   {"character", &known.character},
-                {"failure", &known.failure},   {"refusal", &known.refusal}, {"kept_run", &known.kept_run},
-                {"asarray", &known.asarray},   {"scalar", &known.scalar},   {"contiguous", &known.contiguous},
-                {"jacobian", &known.jacobian}, {"start", &known.start},     {"reduced", &known.reduced}};
+  } fields[] = {{"pair", &known.pair},           {"symbol", &known.symbol},
+                {"character", &known.character}, {"failure", &known.failure},
+                {"refusal", &known.refusal},     {"kept_run", &known.kept_run},
+                {"asarray", &known.asarray},     {"scalar", &known.scalar},
+                {"masked", &known.masked},       {"contiguous", &known.contiguous},
+                {"jacobian", &known.jacobian},   {"start", &known.start},
+                {"reduced", &known.reduced}};
   return guarded([&] {
     for (const auto& field : fields) {
       PyObject* given = objects == nullptr ? nullptr : PyDict_GetItemString(objects, field.name);

@@ -38,8 +38,9 @@ inline bool is_type(PyObject* object, PyObject* type) {
 
 // Where in an argument an error was, in front of what it says.
 template <class Place> [[noreturn]] void raise_within(const char* format, Place index) {
-  // Others, such as that of a text that is no UTF-8, are not made of a message alone.
-  if (PyErr_Occurred() == PyExc_TypeError || PyErr_Occurred() == PyExc_ValueError) {
+  // Others, such as those of Cairn's own, are not made of a message alone.
+  PyObject* const raised = PyErr_Occurred();
+  if (raised == PyExc_TypeError || raised == PyExc_ValueError || raised == PyExc_OverflowError || raised == PyExc_BufferError) {
     PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);

@@ -117,6 +117,7 @@ struct Known {
   PyObject* jacobian = nullptr;   // jacobian(rows, results, arguments): an array of float64 in row-major order
   PyObject* asarray = nullptr;    // numpy.asarray
   PyObject* scalar = nullptr;     // numpy.generic
+  PyObject* masked = nullptr;     // numpy.ma.MaskedArray
   PyObject* contiguous = nullptr; // native(array): a copy in row-major order and the processor's own order of bytes
 };
 extern Known known;

@@ -20,6 +20,10 @@ namespace {
 cairn_value text_of(Machine* machine, PyObject* object, bool symbol) {
   Py_ssize_t bytes = 0;
   const char* text = PyUnicode_AsUTF8AndSize(object, &bytes);
+  if (text == nullptr && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError) != 0) {
+    PyErr_Clear();
+    raise(PyExc_ValueError, "%A holds half of a surrogate pair, which is no character and has no UTF-8", object);
+  }
   if (text == nullptr) throw Raised{};
   cairn_value value{};
   need((symbol ? cairn_make_symbol : cairn_make_string)(machine->vm, text, static_cast<std::size_t>(bytes), &value));
@@ -55,6 +59,8 @@ cairn_value scalar_of(PyObject* object) {
     const char* text = PyUnicode_AsUTF8(kind.get());
     if (text != nullptr && *text == 'b') return cairn_boolean(PyObject_IsTrue(object));
     if (text != nullptr && *text == 'c') raise(PyExc_TypeError, "complex numbers are not known to Cairn");
+    if (text != nullptr && (*text == 'm' || *text == 'M')) // some of which are integers to Python, in a unit that goes lost
+      raise(PyExc_TypeError, "a %s is no value that Cairn has", Py_TYPE(object)->tp_name);
   }
   if (PyIndex_Check(object) != 0) return index_of(object);
   return real_of(object);
@@ -196,7 +202,10 @@ PyObject* key_from(Machine* machine, Values& items) {
   const Value constant(machine, car), rest(machine, cdr);
   std::uint64_t number = 0;
   if (number_of_constant(machine, car, number)) return checked(PyLong_FromUnsignedLongLong(number));
-  const Owned text(text_from(car, nullptr)); // a number that is no natural one
+  const Owned text(text_from(car, nullptr)); // of another number
+  if (PyObject* const whole = PyLong_FromUnicodeObject(text.get(), 10)) return whole;
+  if (PyErr_ExceptionMatches(PyExc_ValueError) == 0) throw Raised{};
+  PyErr_Clear();
   return checked(PyFloat_FromString(text.get()));
 }
 
