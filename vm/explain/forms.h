@@ -13,9 +13,9 @@ inline constexpr int kFormat = 1; // of the JSON
 
 // Several lines, the last one ended.
 std::string in_full(const Gradient& gradient);
-// The intervals that its plan was made of, in lines of a table.
 // What its heaviest tape kept, and for which operators.
 std::string kept_text(const Gradient& gradient);
+// The intervals that its plan was made of, in lines of a table.
 std::string profile_text(const Gradient& gradient);
 // What it did, in sentences.
 std::string in_short(const Gradient& gradient);

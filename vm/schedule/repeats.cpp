@@ -12,6 +12,7 @@ std::unique_ptr<Schedule> Repeats::next(std::uint64_t kind) const {
 }
 
 void Repeats::learn(std::uint64_t kind, const Schedule& schedule, std::uint64_t steps, std::size_t most_words) {
+  calls_.reserve(kMost + 1); // so that nothing fails once something has changed
   Call now;
   const auto before = std::ranges::find(calls_, kind, &Call::kind);
   if (before != calls_.end()) now.misled = before->misled;
@@ -21,10 +22,8 @@ void Repeats::learn(std::uint64_t kind, const Schedule& schedule, std::uint64_t 
   now.steps = steps;
   if (before != calls_.end() && before->waits != 0)
     now.waits = before->steps == steps ? before->waits - 1 : std::uint64_t{1} << now.misled;
-  const bool is_new = before == calls_.end();
-  calls_.reserve(kMost + 1); // from here on nothing fails
-  if (!is_new)
-    calls_.erase(std::ranges::find(calls_, kind, &Call::kind));
+  if (before != calls_.end())
+    calls_.erase(before);
   else if (now.known.empty())
     return;
   calls_.push_back(std::move(now));
