@@ -210,7 +210,7 @@ enum class VjpMemory : std::uint8_t {
 // What the reverse rule can do with in place of the only tensor that it asks to keep: the result of another operator on that.
 struct SmallerForm {
   std::string_view text;                                        // its size, as the page of operators shows it
-  OperatorId made_by{};                                         // called with the attributes of the operator itself
+  OperatorId made_by{};                                         // see call_for_smaller
   bool (*fits)(const Call& call, const Tensor& kept) = nullptr; // whether it can be made of such a tensor
 };
 

@@ -3,6 +3,7 @@
 
 #include "ops/operators/definitions.h"
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 
@@ -88,6 +89,13 @@ bool well_formed(const Operator& op, const Attributes& attributes) {
       return false;
   }
   return attributes.values.size() <= at;
+}
+
+Call call_for_smaller(const Operator& op, const Tensor& whole, const Attributes& attributes, Device* device) {
+  static const Attributes none;
+  const Operator& maker = operator_of(op.smaller->made_by);
+  const bool takes_any = std::ranges::any_of(maker.signature, [](const OperandSpec& spec) { return spec.is_attribute(); });
+  return {maker, {&whole, 1}, takes_any ? attributes : none, device};
 }
 
 } // namespace cairn::ops

@@ -34,7 +34,7 @@ std::pair<Tensor, Tensor> both_cotangents(World& w, O id, const Tensor& x, const
   const Tensor y = applied(w.rt, id, {x}, attributes);
   const Tensor kept = keeps_smaller_output(op) ? y : x;
   REQUIRE(op.smaller->fits({op, {&x, 1}, attributes, nullptr}, kept));
-  const Tensor smaller = w.rt.apply(op.smaller->made_by, {kept}, attributes);
+  const Tensor smaller = w.rt.apply(op.smaller->made_by, {kept}, call_for_smaller(op, kept, attributes, nullptr).attributes);
   if (id != O::max_pool) CHECK(smaller.bytes() == (kept.elements() + 7) / 8);
   const auto swept = [&](const Tensor* instead) {
     const Tensor of_x = keeps_smaller_output(op) || instead != nullptr ? description(x) : x;

@@ -237,8 +237,8 @@ void check_smaller(Engine& engine, const TensorRecord& r, std::span<const Tensor
   bool fits = false;
   try {
     fits = r.op->smaller->fits({*r.op, inputs, r.attributes, nullptr}, of);
-    const ops::Operator& maker = ops::operator_of(r.op->smaller->made_by);
-    maker.infer({maker, {&of, 1}, r.attributes, &engine.tensors().cpu()}, types);
+    const ops::Call making = ops::call_for_smaller(*r.op, of, r.attributes, &engine.tensors().cpu());
+    making.op.infer(making, types);
   } catch (const ops::OperatorError&) {
     fits = false;
   }

@@ -55,14 +55,16 @@ void keep_smaller(Engine& engine, Tape& tape) {
   std::uint64_t bytes = 0;
   for (Replaced& r : all) {
     const TensorRecord& record = *records[r.at];
-    const ops::Operator& op = ops::operator_of(record.op->smaller->made_by);
+    const ops::Call making = ops::call_for_smaller(*record.op, r.whole, record.attributes, nullptr);
     ops::ResultTypes types;
-    op.infer({op, {&r.whole, 1}, record.attributes, nullptr}, types);
+    making.op.infer(making, types);
     bytes += static_cast<std::uint64_t>(types[0].shape.elements() * ops::bytes_of(types[0].dtype));
   }
   if (bytes > static_cast<std::uint64_t>(all.front().whole.bytes()) / kOfWhole) return;
-  for (Replaced& r : all)
-    r.smaller = engine.tensors().runtime.apply(records[r.at]->op->smaller->made_by, {r.whole}, records[r.at]->attributes);
+  for (Replaced& r : all) {
+    const ops::Call making = ops::call_for_smaller(*records[r.at]->op, r.whole, records[r.at]->attributes, nullptr);
+    r.smaller = engine.tensors().runtime.apply(making.op.id, {r.whole}, making.attributes);
+  }
   for (const Replaced& r : all) {
     std::vector<Tensor> inputs = records[r.at]->inputs.all(), outputs = records[r.at]->outputs.all();
     Tensor& goes = ops::keeps_smaller_output(*records[r.at]->op) ? outputs[0] : inputs[0];
