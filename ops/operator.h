@@ -214,6 +214,14 @@ struct SmallerForm {
   bool (*fits)(const Call& call, const Tensor& kept) = nullptr; // whether it can be made of such a tensor
 };
 
+// Operators whose reverse rule multiplies its first operand with a cotangent, for the cotangent of the second one, and does
+// nothing else with it: where the program wants that, the tape keeps an encoding of it with a bounded error. By what programs
+// name.
+enum class LossyKind : std::uint8_t { none, convolution, product };
+// Bounds that an encoding keeps to. Steps of them, and what is left where these are taken off, are far from where numbers of any
+// type of elements end.
+inline constexpr double kLeastBound = 1e-25, kMostBound = 1e25;
+
 inline constexpr std::uint32_t kKeepOutput = 1u << 31; // the first output
 inline constexpr std::uint32_t kKeepInputs = kKeepOutput - 1;
 constexpr std::uint32_t keep_input(unsigned i) { return 1u << i; }
@@ -228,6 +236,7 @@ struct Definition {
   Jvp jvp = nullptr;                    // null, where vjp is not: linear in each of its operands
   std::uint32_t keep = 0;               // what the reverse rule needs
   const SmallerForm* smaller = nullptr; // null: there is none
+  LossyKind lossy = LossyKind::none;
   std::uint32_t may_overwrite = 0; // the inputs, as in `keep`, whose memory may become that of the first result: if nobody else
                                    // has it, and type and layout are the result's
   bool each_over_its_own = false;  // and that of input i the memory of result i, for each result, in place of any input's

@@ -419,6 +419,8 @@
 (check-gradient (lambda (x) (sin x)) 1.)
 ; stop-gradient
 (gradient (lambda (x) (* x (stop-gradient x))) 3)
+; with-lossy-tape
+(with-lossy-tape "absolute=1e-3" (lambda () (cdr (*j exp 0. 1))))
 ; with-schedule
 (with-schedule "binomial,snapshots=4" (lambda () (cdr (checkpoint-*j exp 0. 1))))
 ; with-memory

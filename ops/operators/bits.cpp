@@ -19,12 +19,6 @@ void infer_bits(const Call& call, ResultTypes& results) {
   results[0].shape.push_back((call.inputs[0].elements() + 7) / 8);
 }
 
-// Which of them decide depends on how the elements lie.
-void narrow_nothing(const RegionCall& call) {
-  for (Region& region : call.needed) region.loosen(Fit::loose);
-}
-constexpr RegionRule kBits = {"all", narrow_nothing};
-
 // With elements one behind the other, as they lie in the memory of what `like` describes, which is dense.
 Tensor in_order_of(Runtime& runtime, Tensor t, const Tensor& like) {
   if (t.strides != like.strides || !t.dense()) {
@@ -87,9 +81,9 @@ Tensor over_cotangent_by_bits(const VjpCall& call, const Tensor& like, double ot
 
 namespace definitions {
 
-constinit const Definition positive_bits = {.infer = infer_bits, .regions = &kBits, .kernel = cpu::positive_bits};
+constinit const Definition positive_bits = {.infer = infer_bits, .regions = &regions::somewhere, .kernel = cpu::positive_bits};
 constinit const Definition times_bits = {
-    .infer = rules::infer_same, .regions = &kBits, .kernel = cpu::times_bits, .may_overwrite = keep_input(0)};
+    .infer = rules::infer_same, .regions = &regions::somewhere, .kernel = cpu::times_bits, .may_overwrite = keep_input(0)};
 
 } // namespace definitions
 

@@ -289,7 +289,10 @@ constexpr Definition convolution_definition(Infer infer, const RegionRule& regio
   d.cost = cost;
   d.vjp = vjp;
   d.jvp = jvp;
-  if (vjp != nullptr) d.keep = keep_input(0) | keep_input(1);
+  if (vjp != nullptr) {
+    d.keep = keep_input(0) | keep_input(1);
+    d.lossy = LossyKind::convolution;
+  }
   return d;
 }
 

@@ -152,6 +152,7 @@ constexpr Definition matmul_definition() {
   d.kernel = matmul_kernel;
   d.vjp = matmul_vjp;
   d.keep = keep_input(0) | keep_input(1);
+  d.lossy = LossyKind::product;
   d.cost = cost_of_matmul;
   return d;
 }

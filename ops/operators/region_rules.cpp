@@ -86,6 +86,10 @@ void narrow_matrices(const RegionCall& call) {
   }
 }
 
+void loosen_all(const RegionCall& call) {
+  for (Region& region : call.needed) region.loosen(Fit::loose);
+}
+
 } // namespace
 
 constinit const RegionRule pointwise = {"its place", narrow_pointwise};
@@ -94,6 +98,7 @@ constinit const RegionRule pointwise_drawn = {"its place, drawn by where that is
 constinit const RegionRule no_operand = {"there are no operands", narrow_nothing};
 constinit const RegionRule drawn = {"no operands, drawn by where its place is in the whole", narrow_nothing};
 constinit const RegionRule everything = {"all", narrow_nothing};
+constinit const RegionRule somewhere = {"all", loosen_all};
 constinit const RegionRule reduction = {"all along the axes reduced", narrow_reduction};
 constinit const RegionRule reduction_mask = {"all along the axes reduced", narrow_reduction_mask};
 constinit const RegionRule reduction_vjp_at_place = {"its place", narrow_reduction_vjp<true>};

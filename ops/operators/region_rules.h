@@ -24,6 +24,8 @@ extern const RegionRule no_operand;
 extern const RegionRule drawn;
 // All of all operands.
 extern const RegionRule everything;
+// Of bytes that say something of elements one behind the other: which of them decide depends on how these lie.
+extern const RegionRule somewhere;
 // Reductions with the operands "lb", of tensors of one shape; and their masks, which have the operand's shape.
 extern const RegionRule reduction;
 extern const RegionRule reduction_mask;

@@ -75,6 +75,7 @@ std::string kept(const Operator& op) {
   if ((op.keep & kKeepInputs) == kKeepInputs) out = "operands";
   if ((op.keep & kKeepOutput) != 0) out += out.empty() ? "result" : ", result";
   if (op.smaller != nullptr) out += fmt::format(", or {}", op.smaller->text);
+  if (op.lossy != LossyKind::none) out += "; operand 1 with an error, if asked for";
   return out.empty() ? "nothing" : out;
 }
 
@@ -119,7 +120,8 @@ std::string page() {
       "is what\n"
       "reverse mode holds until its sweep, unless it can compute that again at little cost; what stands behind *or* takes its "
       "place where no other\n"
-      "operation wants the tensor. Where it says nothing, an operation costs the tape no element. *CUDA* tells what a GPU can "
+      "operation wants the tensor. What is kept with an error is so [under a policy](forms.md#with-an-error). Where it says "
+      "nothing, an operation costs the tape no element. *CUDA* tells what a GPU can "
       "do: "
       "`yes`, there\n"
       "is a kernel; `view`, none is needed; the others are refused there, and so is a derivative whose rule needs one of them. ";

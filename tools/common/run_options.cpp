@@ -15,8 +15,8 @@ namespace {
 
 // Values as the user wrote them.
 struct Raw {
-  std::string memory, output_limit, steps, work, save_every, seed, device = "cpu", checkpoint, stats, profile, explain, costs,
-                                                                   calibrate, spill;
+  std::string memory, output_limit, steps, work, save_every, seed, device = "cpu", checkpoint, lossy, stats, profile, explain,
+                                                                   costs, calibrate, spill;
 };
 
 // CLI11 does not know of the file and the program's arguments, which are cut off before it sees the line.
@@ -80,6 +80,7 @@ void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
     options.work = require(parse_count(raw.work), "--work", raw.work, "an amount of work, a whole number");
   if (app.count("--seed") != 0) options.seed = require(parse_count(raw.seed), "--seed", raw.seed, "a whole number below 2^64");
   if (app.count("--checkpoint") != 0) options.checkpoint = raw.checkpoint;
+  if (app.count("--lossy") != 0) options.lossy = raw.lossy;
   if (app.count("--save-every") != 0) {
     if (auto steps = parse_count(raw.save_every); steps && *steps > 0)
       options.save_every_steps = *steps;
@@ -186,7 +187,7 @@ void check_together(const CLI::App& app, const RunOptions& options) {
   }
   if (!options.file.empty())
     throw UsageError("--resume goes on with the program in the capsule file; \"" + options.file + "\" cannot be named too");
-  for (const char* option : {"--checkpoint", "--costs", "--seed", "--library"})
+  for (const char* option : {"--checkpoint", "--lossy", "--costs", "--seed", "--library"})
     if (app.count(option) != 0)
       throw UsageError(std::string(option) + " is part of the saved state and cannot be given with --resume");
 }
@@ -199,6 +200,9 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   app.formatter(std::make_shared<RunFormatter>());
   add_common_options(app, {{std::begin(kEveryExit), std::end(kEveryExit)}, true});
   app.add_option("--checkpoint", raw.checkpoint, "schedule of checkpoint-*j, e.g. binomial,snapshots=8 (auto)")
+      ->type_name("SPEC");
+  app.add_option("--lossy", raw.lossy,
+                 "what tapes may keep with an error: absolute=BOUND or relative=BOUND[,operators=convolution+product] (none)")
       ->type_name("SPEC");
   app.add_option("--costs", raw.costs, "how long parts of a program take, for plans: a table that --calibrate wrote")
       ->type_name("FILE");
@@ -321,7 +325,7 @@ std::string spill_warning(const RunOptions& options) {
 
 std::string creation_error(bool bad_argument, std::string_view error) {
   std::string option = bad_argument ? "--checkpoint: " : "";
-  for (const std::string_view named : {std::string_view("device: "), std::string_view("costs: "), std::string_view("spill: ")})
+  for (const std::string_view named : {"device: ", "costs: ", "spill: ", "lossy: "})
     if (error.starts_with(named)) {
       option = "--" + std::string(named);
       error.remove_prefix(named.size());

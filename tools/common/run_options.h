@@ -14,7 +14,7 @@ struct RunOptions {
   std::string file;                   // empty with --resume
   std::vector<std::string> arguments; // of the program
   std::string resume;                 // empty: start from the beginning
-  std::optional<std::string> checkpoint;
+  std::optional<std::string> checkpoint, lossy;
   std::string device = "cpu";
   std::string costs;             // the text of a table; empty: the built-in one
   std::string spill;             // a folder; empty: none

@@ -208,6 +208,7 @@ void Session::create() {
   inner.spill_bytes = options_.spill_bytes;
   inner.costs = options_.costs.empty() ? nullptr : options_.costs.c_str();
   inner.schedule = options_.checkpoint ? options_.checkpoint->c_str() : nullptr;
+  inner.lossy = options_.lossy ? options_.lossy->c_str() : nullptr;
   inner.arguments = arguments.data();
   inner.argument_count = arguments.size();
   inner.user = this;

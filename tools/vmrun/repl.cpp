@@ -136,6 +136,7 @@ bool Repl::create() {
   machine.spill_bytes = options_.spill_bytes;
   machine.costs = options_.costs.empty() ? nullptr : options_.costs.c_str();
   machine.schedule = options_.checkpoint ? options_.checkpoint->c_str() : nullptr;
+  machine.lossy = options_.lossy ? options_.lossy->c_str() : nullptr;
   machine.user = this;
   machine.output = [](void* user, const char* text, std::size_t bytes) {
     return static_cast<Repl*>(user)->print({text, bytes}) ? 0 : 1;

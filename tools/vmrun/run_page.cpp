@@ -95,6 +95,7 @@ std::string environment(const cairn_vm& vm, const RunOptions& options) {
   if (options.resume.empty()) {
     out += row("seed", std::to_string(options.seed));
     out += row("schedule", options.checkpoint.value_or("auto"));
+    if (options.lossy) out += row("kept with an error", *options.lossy);
     if (!options.costs.empty()) out += row("costs", "a table of its own");
   } else {
     out += row("seed, schedule", "those of the saved state");

@@ -165,9 +165,11 @@ typedef struct cairn_vm_options {
   cairn_write_function explain;     /* an explanation of each outermost checkpoint-*j; NULL: none. Its result is ignored. */
   void* user;                       /* first argument of the four, and what cairn_vm_user gives */
   const cairn_allocator* allocator; /* copied; NULL: the system's memory */
-  int one_shot;  /* not 0: what the program defined goes when it ends; then nothing can be looked up, called or added */
-  int check_nan; /* not 0: the first NaN, of a tensor's elements or of arithmetic, is an error with operator and place */
-  int profile;   /* not 0: count steps, time and bytes by place for cairn_vm_profile; the machine runs several times slower */
+  int one_shot;      /* not 0: what the program defined goes when it ends; then nothing can be looked up, called or added */
+  int check_nan;     /* not 0: the first NaN, of a tensor's elements or of arithmetic, is an error with operator and place */
+  int profile;       /* not 0: count steps, time and bytes by place for cairn_vm_profile; the machine runs several times slower */
+  const char* lossy; /* what tapes may keep with an error: "none", "relative=1e-2", ... (docs/forms.md); NULL: "none"; a restored
+                        machine keeps its own */
 } cairn_vm_options;
 
 /* Fills in the defaults. Call it first, then set what differs. */

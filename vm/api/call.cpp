@@ -119,19 +119,19 @@ cairn_status cairn_vm_begin_reverse(cairn_vm* vm, cairn_value f, cairn_value x, 
 
 cairn_status cairn_vm_begin_checkpoint_reverse(cairn_vm* vm, cairn_value f, cairn_value x, cairn_value cotangent,
                                                const char* schedule) {
-  std::uint32_t own = cairn::machine::kInheritSchedule;
+  std::uint32_t own = cairn::machine::kInherit;
   if (schedule != nullptr) {
     if (vm == nullptr) return CAIRN_BAD_ARGUMENT;
     cairn_status status = guarded(nullptr, [&] {
       cairn::schedule::Spec spec;
       std::string message;
       if (!cairn::schedule::parse(schedule, spec, message)) throw Refusal{CAIRN_BAD_ARGUMENT, message};
-      own = vm->engine.intern_schedule(spec);
+      own = vm->engine.schedules.number_of(spec);
     });
     if (status != CAIRN_OK) return status;
   }
   cairn_status status = begin_operator(vm, RunOperator::checkpoint_reverse, f, x, cotangent);
-  if (status == CAIRN_OK && own != cairn::machine::kInheritSchedule) {
+  if (status == CAIRN_OK && own != cairn::machine::kInherit) {
     vm->engine.runs[0].own_schedule = own;
     vm->engine.derive(0);
   }

@@ -204,6 +204,8 @@ cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
     count("scratch_peak_bytes", s.scratch_peak_bytes);
     count("spilled_bytes", s.spilled_bytes);
     count("fetched_bytes", s.fetched_bytes);
+    count("encoded_bytes", s.encoded_bytes);
+    count("encoding_bytes", s.encoding_bytes);
     count("rss_peak_bytes", cairn::api::peak_resident_bytes());
     if (vm->engine.tensor_world != nullptr && vm->engine.tensor_world->streaming() != nullptr)
       put("device", device_json(*vm->engine.tensor_world));

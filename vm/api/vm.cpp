@@ -72,6 +72,9 @@ Options inner_options(const cairn_vm_options& given) {
   cairn::schedule::Spec spec;
   std::string message;
   if (!cairn::schedule::parse(options.schedule, spec, message)) throw Refusal{CAIRN_BAD_ARGUMENT, message};
+  if (given.lossy != nullptr) options.lossy = given.lossy;
+  if (cairn::machine::LossyPolicy policy; !parse(options.lossy, policy, message))
+    throw Refusal{CAIRN_BAD_ARGUMENT, "lossy: " + message};
   if (given.costs != nullptr && !cairn::schedule::parse_costs(given.costs, options.costs, message))
     throw Refusal{CAIRN_BAD_ARGUMENT, "costs: " + message};
   options.spill_bytes = spill_bytes_of(given);

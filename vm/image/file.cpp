@@ -6,6 +6,8 @@
 #include "vm/image/image.h"
 #include "vm/text/utf8.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -86,6 +88,16 @@ void read_repeats(Engine& e, bytecode::ByteReader& in) {
   e.repeats_charged.set(static_cast<std::int64_t>(8 * e.repeats.words()));
 }
 
+// What was in force by its text; the first is that of the command line.
+template <class Spec> std::vector<Spec> read_specs(bytecode::ByteReader& in, std::string_view what) {
+  std::vector<Spec> specs(in.count(4));
+  std::string message;
+  for (Spec& spec : specs)
+    if (!parse(in.text(), spec, message)) throw Malformed(fmt::format("a {}: {}", what, message));
+  if (specs.empty()) throw Malformed(fmt::format("no {}", what));
+  return specs;
+}
+
 bool flag(bytecode::ByteReader& in) {
   const std::uint8_t byte = in.u8();
   if (byte > 1) throw Malformed("a flag is neither 0 nor 1");
@@ -125,14 +137,13 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   read_seen(e.files, in);
   e.options.arguments.resize(in.count(4));
   for (std::string& a : e.options.arguments) a = in.text();
-  e.schedules.resize(in.count(4));
-  for (schedule::Spec& s : e.schedules)
-    if (!schedule::parse(in.text(), s, message)) throw Malformed("a schedule: " + message);
-  if (e.schedules.empty()) throw Malformed("no schedule");
+  e.schedules.assign(read_specs<schedule::Spec>(in, "schedule"));
+  e.lossy_policies.assign(read_specs<machine::LossyPolicy>(in, "policy"));
   Statistics& s = e.statistics;
   for (std::uint64_t* v : {&s.gradient_steps, &s.gradient_steps_executed, &s.tape_peak_records, &s.capsules_taken})
     *v = counter(in);
-  for (std::int64_t* v : {&s.heap_peak_bytes, &s.tape_peak_bytes, &s.capsules_peak, &s.capsule_peak_bytes, &s.tensor_peak_bytes})
+  for (std::int64_t* v : {&s.heap_peak_bytes, &s.tape_peak_bytes, &s.capsules_peak, &s.capsule_peak_bytes, &s.tensor_peak_bytes,
+                          &s.encoded_bytes, &s.encoding_bytes})
     *v = static_cast<std::int64_t>(counter(in));
   s.schedule = in.text();
   if (schedule::Spec spec; !schedule::parse(s.schedule, spec, message)) throw Malformed("a schedule: " + message);

@@ -27,7 +27,7 @@ using machine::Capsule;
 using machine::EffectLog;
 using machine::Engine;
 using machine::HostProcedure;
-using machine::kInheritSchedule;
+using machine::kInherit;
 using machine::kNever;
 using machine::LoadedModule;
 using machine::OwnedState;

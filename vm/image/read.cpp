@@ -217,7 +217,7 @@ void ImageReader::value_of(std::uint64_t word, Value& slot) {
 // --- what states are made of
 
 void ImageReader::runs(std::vector<Run>& list, Stack stack) {
-  constexpr std::size_t kLeastRun = 7;
+  constexpr std::size_t kLeastRun = 8;
   list.resize(size(kLeastRun));
   stacks_.push_back({&list, stack});
   for (Run& r : list) {
@@ -230,8 +230,11 @@ void ImageReader::runs(std::vector<Run>& list, Stack stack) {
     r.epoch = count();
     r.state = nullptr;
     object_at(reinterpret_cast<Object**>(&r.state), Kind::state, Into::run_state);
-    std::uint64_t schedule = count(engine.schedules.size());
-    r.own_schedule = schedule == 0 ? kInheritSchedule : static_cast<std::uint32_t>(schedule - 1);
+    const auto number = [&](std::size_t of) { // 0 is kInherit
+      return static_cast<std::uint32_t>(count(of) - 1);
+    };
+    r.own_schedule = number(engine.schedules.size());
+    r.own_lossy = number(engine.lossy_policies.size());
   }
 }
 

@@ -1,10 +1,12 @@
 // Tensors in capsule files: layouts as they are, because the order of sums depends on them, and every storage once, however many
 // share it; and what tapes keep of tensor operations. Nothing read is believed: layouts must lie inside their storage, records
 // must be what their operator would have made.
+#include "ops/operators/lossy.h"
 #include "ops/operators/registry.h"
 #include "vm/image/file_bytes.h"
 #include "vm/image/image.h"
 #include "vm/tape/derived.h"
+#include "vm/value/charged.h"
 #include "vm/value/tensor_object.h"
 
 #include <fmt/format.h>
@@ -247,6 +249,17 @@ void check_smaller(Engine& engine, const TensorRecord& r, std::span<const Tensor
     throw Malformed("something kept in place of a tensor that it cannot be made of");
 }
 
+void check_encoding(Engine& engine, const Tensor& encoding, const Tensor& of) {
+  bool fits = encoding.storage && encoding.dtype == ops::DType::u8 && encoding.rank() == 1 && encoding.contiguous() && !of.weak &&
+              ops::is_floating(of.dtype) && encoding.device() == of.device() && of.dense();
+  if (fits) {
+    value::ChargedVector<std::uint8_t> bytes(static_cast<std::size_t>(encoding.bytes()), engine.heap());
+    engine.tensors().runtime.read(encoding, bytes.data());
+    fits = ops::is_encoding_of({bytes.data(), bytes.size()}, of);
+  }
+  if (!fits) throw Malformed("something kept in place of a tensor that is no encoding of it");
+}
+
 // What the operator says of operands like these must be what stands in the record; what its reverse rule asks for is there, or
 // can be computed again from records before it, which are in `derived`.
 void check_record(Engine& engine, const Tape& tape, const TensorRecord& r, const tape::Derived& derived) {
@@ -255,7 +268,8 @@ void check_record(Engine& engine, const Tape& tape, const TensorRecord& r, const
     if (!holds) throw Malformed("a record of a tensor operation that cannot be");
   };
   want(r.results >= 1 && r.results <= ops::kMostResults);
-  want(r.smaller.size() == 0 || (r.kind == Kind::apply && r.smaller.size() == 1 && r.op != nullptr && r.op->smaller != nullptr));
+  want(r.smaller.size() == 0 || (r.kind == Kind::apply && r.smaller.size() == 1 && r.op != nullptr &&
+                                 (r.op->smaller != nullptr || r.op->lossy != ops::LossyKind::none)));
   want(r.cost == 0 || (r.kind == Kind::apply && r.op != nullptr && (r.op->kernel != nullptr || r.op->view != nullptr)));
   const std::vector<Tensor> inputs = r.inputs.all(), outputs = r.outputs.all();
   switch (r.kind) {
@@ -317,10 +331,12 @@ void check_record(Engine& engine, const Tape& tape, const TensorRecord& r, const
       const Tensor made = maker.outputs.all()[r.operands[i] - maker.node];
       want(made.shape == inputs[i].shape && made.dtype == inputs[i].dtype && made.device() == inputs[i].device());
     } else {
-      want(!ops::keeps_input(*r.op, i) || r.smaller.size() != 0);
+      want(!r.asks_for(i));
     }
   }
-  if (r.smaller.size() != 0) {
+  if (r.is_lossy()) {
+    check_encoding(engine, r.smaller.all()[0], inputs[0]);
+  } else if (r.smaller.size() != 0) {
     check_smaller(engine, r, inputs, outputs);
     return;
   }

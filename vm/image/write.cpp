@@ -129,7 +129,7 @@ void ImageWriter::run(const Run& r) {
   out.varint(r.start);
   out.varint(r.epoch);
   object(r.state);
-  out.varint(r.own_schedule == kInheritSchedule ? 0 : 1 + r.own_schedule);
+  for (const std::uint32_t number : {r.own_schedule, r.own_lossy}) out.varint(number == kInherit ? 0 : 1 + number);
 }
 
 void ImageWriter::log(const EffectLog& log) {
@@ -331,11 +331,14 @@ void Image::write_behind_checksum(ImageWriter& w) const {
   for (const std::string& a : e.options.arguments) w.out.text(a);
   w.out.u32(static_cast<std::uint32_t>(e.schedules.size()));
   for (const schedule::Spec& s : e.schedules) w.out.text(schedule::to_string(s));
+  w.out.u32(static_cast<std::uint32_t>(e.lossy_policies.size()));
+  for (const machine::LossyPolicy& p : e.lossy_policies) w.out.text(to_string(p));
   for (std::uint64_t v : {statistics_.gradient_steps, statistics_.gradient_steps_executed, statistics_.tape_peak_records,
                           statistics_.capsules_taken})
     w.out.u64(v);
-  for (std::int64_t v : {statistics_.heap_peak_bytes, statistics_.tape_peak_bytes, statistics_.capsules_peak,
-                         statistics_.capsule_peak_bytes, statistics_.tensor_peak_bytes})
+  for (std::int64_t v :
+       {statistics_.heap_peak_bytes, statistics_.tape_peak_bytes, statistics_.capsules_peak, statistics_.capsule_peak_bytes,
+        statistics_.tensor_peak_bytes, statistics_.encoded_bytes, statistics_.encoding_bytes})
     w.out.u64(static_cast<std::uint64_t>(v));
   w.out.text(statistics_.schedule);
   w.out.u32(static_cast<std::uint32_t>(e.repeats.words()));

@@ -20,7 +20,10 @@ Engine::Engine(Options o, const RunOperators& r) : print::Environment(o.memory),
   schedule::Spec spec;
   std::string message;
   schedule::parse(options.schedule, spec, message);
-  schedules.push_back(spec);
+  schedules.assign({spec});
+  LossyPolicy policy;
+  parse(options.lossy, policy, message);
+  lossy_policies.assign({policy});
   costs = options.costs;
   statistics.schedule = schedule::to_string(spec);
   suspend(false);

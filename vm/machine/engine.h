@@ -7,6 +7,8 @@
 #include "vm/machine/active_tapes.h"
 #include "vm/machine/effects.h"
 #include "vm/machine/files.h"
+#include "vm/machine/interned.h"
+#include "vm/machine/lossy_policy.h"
 #include "vm/machine/observe.h"
 #include "vm/machine/run.h"
 #include "vm/machine/run_operator.h"
@@ -19,7 +21,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace cairn::explain {
@@ -304,12 +305,8 @@ public:
   std::uint64_t next_tag = 1;       // of j* invocations; part of the machine state
   std::string unreached;            // the place of the first update whose value depends on no leaf, for hosts; no state
   std::uint64_t work_needed = 0;    // after Status::out_of_work: the least that the instruction takes beyond the count
-  std::vector<schedule::Spec>
-      schedules; // [0]: of the command line; the others stay once they were in force, since states name them by number
-  std::uint32_t intern_schedule(const schedule::Spec& spec);
-  std::unordered_map<std::string, std::uint32_t> schedule_numbers;
-  std::size_t schedules_numbered = 0; // the first so many of them are in there
-  value::Charged schedules_charged{heap_};
+  Interned<schedule::Spec> schedules{heap_};
+  Interned<LossyPolicy> lossy_policies{heap_};
   Value result = value::kUnspecified;
   bool ended = false;
   Statistics statistics;

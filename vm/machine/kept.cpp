@@ -1,12 +1,15 @@
 // What a tape keeps of an operation on tensors: what the reverse rule asks for, and what it takes to compute results again that
 // cost little. A lean tape lets go of such results as soon as what was recorded allows it, the oldest first; else each record
 // says from which level on a plan may make the tape lean.
+#include "ops/operator_ids.h"
+#include "ops/operators/lossy.h"
 #include "ops/operators/runtime.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/tensor_operands.h"
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace cairn::machine::tensors {
@@ -78,6 +81,21 @@ bool costs_nothing(const Tape& tape, std::uint32_t node, const Tensor& t) {
   return t.storage && t.storage->birth != 0 && t.storage->birth < tape.start();
 }
 
+// What stands on the tape in place of the first operand, where a policy is in force that covers the operator. It may depend on
+// nothing but the operation, or schedules would come to other gradients: not on who else keeps the tensor, nor on whether the
+// tape knows it.
+std::optional<Tensor> encoded_instead(Engine& engine, const TensorRecord& record, std::span<Tensor> inputs) {
+  const LossyPolicy& policy = engine.lossy_policies[engine.current().lossy];
+  if (!policy.covers(*record.op) || inputs[0].weak || inputs[1].weak) return {};
+  if (static_cast<std::uint64_t>(inputs[0].bytes()) < tape::kLeastAgain || !ops::can_be_encoded(inputs[0])) return {};
+  ops::Runtime& runtime = engine.tensors().runtime;
+  if (!inputs[0].dense()) inputs[0] = runtime.apply(ops::OperatorId::contiguous, {inputs[0]});
+  Tensor encoding = ops::encoded(runtime, inputs[0], policy.bound, policy.relative);
+  engine.statistics.encoded_bytes += inputs[0].bytes();
+  engine.statistics.encoding_bytes += encoding.bytes();
+  return encoding;
+}
+
 } // namespace
 
 void record(Engine& engine, Tape& tape, std::shared_ptr<TensorRecord> record, std::span<Tensor> inputs,
@@ -89,6 +107,10 @@ void record(Engine& engine, Tape& tape, std::shared_ptr<TensorRecord> record, st
     tape.note_cost(price.all);
   } else {
     record->level = lean_level(*record, inputs, outputs);
+  }
+  if (std::optional<Tensor> encoding = encoded_instead(engine, *record, inputs)) {
+    record->smaller = tape::KeptTensors({&*encoding, 1});
+    inputs[0] = ops::description(std::move(inputs[0]));
   }
   // Small operands stay, with them the result can be computed again: where something else is kept, and where the result is worth
   // it, as that of adding a bias is.

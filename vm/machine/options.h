@@ -45,6 +45,7 @@ struct Options {
   bool memory_asked = false;     // somebody said so: plans may take all of it
   std::uint64_t seed = 0;
   std::string schedule = "auto";                        // of checkpoint-*j; must be valid (schedule::parse)
+  std::string lossy = "none";                           // of tapes; must be valid (parse of lossy_policy.h)
   schedule::CostTable costs;                            // for its plans; sound
   std::int64_t spill_bytes = 0;                         // of a file for tensors that wait (Engine::spill_to); 0: there is none
   std::vector<std::string> arguments;                   // (command-line)
@@ -85,7 +86,8 @@ struct Statistics { // docs/tools.md, --stats
   std::uint64_t steps = 0, work = 0, gradient_steps = 0, gradient_steps_executed = 0, tape_peak_records = 0, capsules_taken = 0;
   std::int64_t heap_peak_bytes = 0, tape_peak_bytes = 0, capsules_peak = 0, capsule_peak_bytes = 0, tensor_peak_bytes = 0,
                scratch_peak_bytes = 0, live_objects_at_exit = 0;
-  std::int64_t spilled_bytes = 0, fetched_bytes = 0; // by this process, to the file for tensors that wait and from it
+  std::int64_t spilled_bytes = 0, fetched_bytes = 0;  // by this process, to the file for tensors that wait and from it
+  std::int64_t encoded_bytes = 0, encoding_bytes = 0; // of tensors that tapes kept with an error, and of what they kept of these
   std::string schedule;
 };
 

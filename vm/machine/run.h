@@ -24,14 +24,14 @@ using value::NativeObject;
 using value::Value;
 
 inline constexpr std::uint64_t kNever = UINT64_MAX;
-inline constexpr std::uint32_t kInheritSchedule = UINT32_MAX;
+inline constexpr std::uint32_t kInherit = UINT32_MAX;
 
 enum class RunKind : std::uint8_t {
   base,      // the program itself, or a computation that a capsule file continues
   interrupt, // ends in a capsule
   primops,   // ends in its number of steps
   resumed,   // the base of a resumed capsule; ends in its value
-  scheduled, // with-schedule; ends in its value
+  scheduled, // with-schedule, with-lossy-tape; ends in its value
   forward,   // j*: ends in its value
   reverse,   // *j: ends in its state, records on the state's tape; of a procedure with rules, and of a rule: on none
   interval,  // checkpoint-*j: ends in its state, finished or out of steps; may record on the state's tape
@@ -127,9 +127,9 @@ struct Run {
   std::uint64_t start = 0;         // clock at which it began; in a capsule: steps done
   std::uint64_t epoch = 0;         // returning into older frames is a logical copy (docs/design.md 5.3)
   NativeObject* state = nullptr;   // owned; reverse, interval, streamed
-  std::uint32_t own_schedule = kInheritSchedule;
+  std::uint32_t own_schedule = kInherit, own_lossy = kInherit; // numbers of what is in force in it: schedule, policy of tapes
   // Derived from this run and the ones below whenever it is pushed.
-  std::uint32_t schedule = 0;
+  std::uint32_t schedule = 0, lossy = 0;
   std::uint64_t least_deadline = kNever;
   Tape* tape = nullptr;
   std::uint32_t forward_depth = 0;

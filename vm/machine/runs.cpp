@@ -99,13 +99,14 @@ void Engine::derive(std::size_t i) {
   r.least_deadline = r.deadline;
   r.tape = nullptr;
   r.forward_depth = 0;
-  r.schedule = 0;
+  r.schedule = r.lossy = 0;
   r.streamed = 0;
   r.in_rule = r.rules != 0;
   if (i > 0) {
     const Run& below = runs[i - 1];
     r.least_deadline = std::min(r.deadline, below.least_deadline);
     r.schedule = below.schedule;
+    r.lossy = below.lossy;
     r.streamed = below.streamed;
     r.in_rule = r.in_rule || below.in_rule;
     if (r.kind != RunKind::reverse && r.kind != RunKind::interval) {
@@ -113,7 +114,8 @@ void Engine::derive(std::size_t i) {
       r.forward_depth = below.forward_depth;
     }
   }
-  if (r.own_schedule != kInheritSchedule) r.schedule = r.own_schedule;
+  if (r.own_schedule != kInherit) r.schedule = r.own_schedule;
+  if (r.own_lossy != kInherit) r.lossy = r.own_lossy;
   if (r.kind == RunKind::reverse || r.kind == RunKind::interval) r.tape = r.run_state()->tape();
   if (r.state != nullptr) r.run_state()->activate(*this);
   if (r.kind == RunKind::forward) ++r.forward_depth;
@@ -405,7 +407,7 @@ bool Engine::thaw(Value z, Frame* parent) {
       r.kind = RunKind::resumed;
       r.deadline = kNever;
       r.state = nullptr;
-      r.own_schedule = kInheritSchedule;
+      r.own_schedule = r.own_lossy = kInherit;
     }
     if (renews) r.epoch = epoch;
     if (r.deadline != kNever) r.deadline += clock;
@@ -445,21 +447,5 @@ NativeObject* copy_of_state(Engine& engine, NativeObject* state) {
 } // namespace
 
 NativeObject* Engine::unique_state(NativeObject* state) { return state->count == 1 ? state : copy_of_state(*this, state); }
-
-std::uint32_t Engine::intern_schedule(const schedule::Spec& spec) {
-  const auto number_them = [&] {
-    for (; schedules_numbered < schedules.size(); ++schedules_numbered)
-      schedule_numbers.emplace(schedule::to_string(schedules[schedules_numbered]),
-                               static_cast<std::uint32_t>(schedules_numbered));
-  };
-  number_them(); // those of a restored state, say
-  if (auto known = schedule_numbers.find(schedule::to_string(spec)); known != schedule_numbers.end()) return known->second;
-  // A program may make up as many as it likes. A few are not worth an account.
-  constexpr std::size_t kFew = 64, kBytes = 256;
-  if (schedules.size() >= kFew) schedules_charged.set(static_cast<std::int64_t>((schedules.size() + 1 - kFew) * kBytes));
-  schedules.push_back(spec);
-  number_them();
-  return static_cast<std::uint32_t>(schedules.size() - 1);
-}
 
 } // namespace cairn::machine

@@ -1,5 +1,6 @@
 // Reverse mode over tensors: the rule of one record at a time. Cotangents are added up in place where nobody else has their
 // memory.
+#include "ops/operators/lossy.h"
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
 #include "vm/machine/derivative_rules.h"
@@ -93,8 +94,7 @@ const Tensor& computed_again(Engine& engine, Tape& tape, std::uint32_t node);
 void fill_operands(Engine& engine, Tape& tape, const TensorRecord& r, std::span<Tensor> inputs, bool all) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     Tensor& t = inputs[i];
-    if (t.storage || t.weak || r.operands[i] == tape::kNone || !(all || ops::keeps_input(*r.op, i)) || t.elements() == 0)
-      continue;
+    if (t.storage || t.weak || r.operands[i] == tape::kNone || !(all || r.asks_for(i)) || t.elements() == 0) continue;
     t = computed_again(engine, tape, r.operands[i]);
   }
 }
@@ -111,7 +111,7 @@ bool is_wanted_again(const Tape& tape, std::uint32_t node) {
     for (std::size_t i = 0; i < r->operands.size(); ++i) {
       if (r->operands[i] != node) continue;
       if (r->kind != TensorRecord::Kind::apply || r->op->view != nullptr) return true;
-      if (ops::keeps_input(*r->op, i) && r->smaller.size() == 0) return true;
+      if (r->asks_for(i)) return true;
       if (!tape.computed_again.contains(r->node)) return true;
     }
     return false;
@@ -152,10 +152,10 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
   const std::span<Tensor> inputs = parts.subspan(n);
   r.inputs.read(inputs);
   Tensor smaller;
-  if (r.smaller.size() != 0)
-    r.smaller.read({&smaller, 1});
-  else
-    fill_operands(engine, tape, r, inputs, false);
+  const bool in_place = r.smaller.size() != 0 && !r.is_lossy(); // of the only tensor that the rule asks for
+  if (r.smaller.size() != 0) r.smaller.read({&smaller, 1});
+  if (!in_place) fill_operands(engine, tape, r, inputs, false);
+  if (r.is_lossy() && wanted[1]) inputs[0] = ops::decoded(runtime, std::exchange(smaller, {}), inputs[0]);
   ops::AddedOnto onto;
   r.op->vjp({runtime,
              *r.op,
@@ -166,7 +166,7 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
              wanted,
              {parts.data(), n},
              cotangents,
-             r.smaller.size() != 0 ? &smaller : nullptr,
+             in_place ? &smaller : nullptr,
              adds_onto_sum(tape, r, inputs) ? &onto : nullptr});
   if (onto.op != nullptr) {
     check_nan(engine, shown_name(*r.op), cotangents[0], ": reverse sweep");

@@ -172,9 +172,10 @@ bytecode::Function body_of(RunOperator op) {
     body.put(Opcode::run_thaw, last(kCapsule));
     break;
   }
-  case RunOperator::with_schedule: {
-    constexpr Register kSchedule = 0, kThunk = 1;
-    body.put(Opcode::run_scheduled, kResult, last(kSchedule), last(kThunk));
+  case RunOperator::with_schedule:
+  case RunOperator::with_lossy_tape: {
+    constexpr Register kSpec = 0, kThunk = 1;
+    body.put(op == RunOperator::with_schedule ? Opcode::run_scheduled : Opcode::run_lossy, kResult, last(kSpec), last(kThunk));
     body.put(Opcode::ret, last(kResult));
     break;
   }

@@ -6,6 +6,8 @@
 #include "vm/runs/states.h"
 #include "vm/runs/streamed.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -33,6 +35,15 @@ std::uint64_t steps_argument(Engine& engine, Value n) {
   if (p.is_flonum() && p.flonum() >= 0 && std::isfinite(p.flonum()) && p.flonum() == std::trunc(p.flonum()))
     return p.flonum() >= 9e18 ? kNever : static_cast<std::uint64_t>(p.flonum());
   throw ProgramError("interrupt: expected a number of steps, an integer not below zero, got " + engine.describe(n));
+}
+
+// Of what the text says, among what was in force before.
+template <class Spec> std::uint32_t number_in(Engine& engine, machine::Interned<Spec>& known, std::string_view who, Value text) {
+  if (!value::is_string(text)) throw ProgramError(fmt::format("{}: expected a string, got {}", who, engine.describe(text)));
+  Spec spec;
+  std::string message;
+  if (!parse(value::as_text(text)->view(), spec, message)) throw ProgramError(fmt::format("{}: {}", who, message));
+  return known.number_of(spec);
 }
 
 // What an instruction moves out of a register. It is there again unless the instruction says that it has been completed.
@@ -197,14 +208,14 @@ bool perform(Engine& engine, const Word* instruction) {
     engine.start_run(r, f.v, x.v);
     return true;
   }
-  case Opcode::run_scheduled: {
+  case Opcode::run_scheduled:
+  case Opcode::run_lossy: {
     Owned text(heap, slot(field_b(w))), thunk(heap, slot(field_c(w)));
-    if (!value::is_string(text.v)) throw ProgramError("with-schedule: expected a string, got " + engine.describe(text.v));
-    schedule::Spec spec;
-    std::string message;
-    if (!schedule::parse(value::as_text(text.v)->view(), spec, message)) throw ProgramError("with-schedule: " + message);
     Run r = plain_run(RunKind::scheduled, engine);
-    r.own_schedule = engine.intern_schedule(spec);
+    if (bytecode::opcode_of(w) == Opcode::run_scheduled)
+      r.own_schedule = number_in(engine, engine.schedules, "with-schedule", text.v);
+    else
+      r.own_lossy = number_in(engine, engine.lossy_policies, "with-lossy-tape", text.v);
     r.top = engine.make_call(thunk.v, nullptr, 0);
     engine.push_run(r);
     return true;

@@ -64,6 +64,7 @@ std::uint64_t kind_of_call(Engine& engine, const CheckpointState& s, const Openi
   if (!alone || !can_begin_again(engine, s)) return 0;
   Digest digest;
   for (const char c : schedule::to_string(engine.schedules[s.spec])) digest.add(static_cast<unsigned char>(c));
+  for (const char c : to_string(engine.lossy_policies[engine.current().lossy])) digest.add(static_cast<unsigned char>(c));
   digest.add(of.update.is_pair() ? 1 : 0);
   digest.add(of.in_place ? 1 : 0);
   add_shape(engine, digest, of.f);

@@ -326,7 +326,7 @@ void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t i, co
   if (from == 0) return;
   if (again_from != 0) operations_.add_wanted_again(node, std::max(from, again_from));
   const bool applied = record.kind == tape::TensorRecord::Kind::apply;
-  if (applied && (stored || (ops::keeps_input(*record.op, i) && record.smaller.size() == 0))) operations_.add_wanted(node, from);
+  if (applied && (stored || record.asks_for(i))) operations_.add_wanted(node, from);
 }
 
 void Weighing::add_record(const tape::TensorRecord& record) {

@@ -50,7 +50,8 @@ struct TensorRecord {
   ops::Attributes attributes;
   std::vector<std::uint32_t> operands; // nodes by input; kNone: a constant
   KeptTensors inputs, outputs;         // with storage where they are kept, else descriptions
-  KeptTensors smaller; // what is kept in place of the only tensor that the rule asks for (ops::SmallerForm), or none
+  KeptTensors smaller; // what is kept in place of the only tensor that the rule asks for (ops::SmallerForm), or of the first
+                       // operand (ops::LossyKind), or none
 
   explicit TensorRecord(value::Heap& heap) : heap_(&heap) {}
   ~TensorRecord() { heap_->charge(heap_->tape, -charged_); }
@@ -72,6 +73,10 @@ struct TensorRecord {
   }
   // The lists of what is kept.
   std::array<const KeptTensors*, 3> kept() const { return {&inputs, &outputs, &smaller}; }
+  // Whether the sweep asks for that operand as it was: its rule does, and nothing stands in its place.
+  bool asks_for(std::size_t input) const { return ops::keeps_input(*op, input) && (input != 0 || smaller.size() == 0); }
+  // Whether what is kept in place of the first operand is an encoding of it with a bounded error.
+  bool is_lossy() const { return smaller.size() != 0 && op->smaller == nullptr; }
   // Before it is put on a tape. Elements are charged to their device, not here.
   void account() {
     auto bytes = static_cast<std::int64_t>(sizeof *this + operands.capacity() * sizeof(std::uint32_t) +

@@ -1,0 +1,172 @@
+// Decoding, and the check of encodings: see lossy.h. Bytes are not believed: a chunk is decoded up to where it makes no sense,
+// and the rest of its elements are zeros.
+#include "ops/cpu/device/pace.h"
+#include "ops/cpu/device/workers.h"
+#include "ops/cpu/loops/elementwise.h"
+#include "ops/cpu/loops/groups.h"
+#include "ops/cpu/lossy/loops.h"
+#include "ops/cpu/lossy/lossy.h"
+#include "ops/cpu/lossy/planes.h"
+
+#include <array>
+
+namespace cairn::ops::cpu {
+
+namespace lossy {
+
+namespace {
+
+// The bits of a byte as eight flags.
+constexpr auto kFlagsOfBits = [] {
+  std::array<std::uint64_t, 256> flags{};
+  for (unsigned bits = 0; bits < 256; ++bits)
+    for (unsigned i = 0; i < 8; ++i) flags[bits] |= std::uint64_t{bits >> i & 1} << 8 * i;
+  return flags;
+}();
+
+struct Chunk {
+  const std::uint8_t* begin = nullptr; // null: there is none
+  std::int64_t bytes = 0;
+};
+
+// What is looked at before any chunk is: whether these may be the bytes of so many elements.
+bool has_head(std::span<const std::uint8_t> bytes, std::int64_t elements, DType type, Head& head) {
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  if (size < begin_of_chunks(elements)) return false;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  return head.bytes == bytes.size() && head.elements == static_cast<std::uint64_t>(elements) &&
+         head.type == static_cast<std::uint64_t>(type);
+}
+
+Chunk chunk_of(std::span<const std::uint8_t> bytes, std::int64_t elements, std::int64_t chunk) {
+  const std::int64_t first = begin_of_chunks(elements);
+  const std::uint64_t room = bytes.size() - static_cast<std::uint64_t>(first);
+  std::uint64_t ends[2] = {0, 0};
+  const std::uint8_t* const table = bytes.data() + sizeof(Head);
+  if (chunk != 0) std::memcpy(&ends[0], table + 8 * (chunk - 1), 8);
+  std::memcpy(&ends[1], table + 8 * chunk, 8);
+  if (ends[0] > ends[1] || ends[1] > room) return {};
+  return {bytes.data() + first + ends[0], static_cast<std::int64_t>(ends[1] - ends[0])};
+}
+
+template <class C> class Decoder {
+public:
+  Decoder(double bound, DType type)
+      : type_(type), near_(steps_of<C>(bound, type, false).step), far_(steps_of<C>(bound, type, true).step) {}
+
+  // A block that bytes_of_block has found well.
+  void block(const std::uint8_t* at, std::int64_t count, std::int64_t number, char* to) const {
+    BlockHead head;
+    std::memcpy(&head, at, sizeof head);
+    at += sizeof head;
+    const auto bytes = static_cast<std::size_t>(count * bytes_of(type_));
+    if (head.kind() == Kind::raw) {
+      std::memcpy(to, at, bytes);
+    } else if (head.kind() == Kind::zeros) {
+      std::memset(to, 0, bytes);
+    } else {
+      planes(head, at, count, number, to);
+    }
+  }
+
+private:
+  void planes(const BlockHead& head, const std::uint8_t* at, std::int64_t count, std::int64_t number, char* to) const {
+    alignas(64) std::uint32_t numbers[kBlock + kGroup], spread[kBlock];
+    alignas(64) std::uint8_t flags[kBlock], mask[kBlock / 8] = {};
+    const std::int64_t padded = (count + kGroup - 1) / kGroup * kGroup;
+    std::int64_t kept = count;
+    if (head.has(kMasked)) {
+      std::memcpy(mask, at, static_cast<std::size_t>(bytes_of_mask(count)));
+      at += bytes_of_mask(count);
+      kept = bits_set(mask, sizeof mask);
+      for (std::int64_t i = 0; i < padded; i += 8) std::memcpy(flags + i, &kFlagsOfBits[mask[i / 8]], 8);
+    } else {
+      std::memset(flags, 1, sizeof flags);
+    }
+    planes_.unpack(at, (kept + kGroup - 1) / kGroup, head.width, numbers);
+    const std::uint32_t* all = numbers;
+    if (head.has(kMasked)) {
+      planes_.spread(numbers, mask, padded, spread);
+      all = spread;
+    }
+    const FromSteps<C> how{head.has(kFar) ? far_ : near_, first_of_dither(head.key, number), head.has(kSigned) ? 1u : 0u};
+    if (bytes_of(type_) == static_cast<std::int64_t>(sizeof(C))) {
+      restore_(all, flags, count, &how, reinterpret_cast<C*>(to));
+    } else {
+      alignas(64) C staged[kBlock];
+      restore_(all, flags, count, &how, staged);
+      store(kComputeOf<C>, staged, type_, to, 1, count);
+    }
+  }
+
+  DType type_;
+  C near_, far_;
+  void (*restore_)(const std::uint32_t*, const std::uint8_t*, std::int64_t, const FromSteps<C>*, C*) =
+      Generations<RestoreLoop<C>, const std::uint32_t*, const std::uint8_t*, std::int64_t, const FromSteps<C>*, C*>::chosen();
+  Planes planes_ = Planes::chosen();
+};
+
+// f(block, its bytes, first element, how many) for the blocks of a chunk of the elements [begin, end); where the first one begins
+// that is none.
+template <class F> std::int64_t each_block_of(const Chunk& chunk, std::int64_t begin, std::int64_t end, DType type, F&& f) {
+  std::int64_t at = begin, left = chunk.bytes;
+  const std::uint8_t* from = chunk.begin;
+  while (at < end && from != nullptr) {
+    const std::int64_t count = std::min(kBlock, end - at), bytes = bytes_of_block(from, left, count, type);
+    if (bytes == 0) break;
+    f(from, at, count);
+    from += bytes;
+    left -= bytes;
+    at += count;
+  }
+  return left == 0 ? at : std::min(at, end - 1);
+}
+
+template <class C> void decode(std::span<const std::uint8_t> bytes, const View& out) {
+  const std::int64_t n = out.elements(), size = bytes_of(out.dtype);
+  Head head;
+  const bool well = has_head(bytes, n, out.dtype, head);
+  const Decoder<C> decoder(well ? head.bound : 1, out.dtype);
+  parallel_for(chunks_of(n), 1, [&](std::int64_t first, std::int64_t last) {
+    Pace pace;
+    for (std::int64_t chunk = first; chunk < last; ++chunk) {
+      const std::int64_t begin = chunk * kChunk, end = std::min(n, begin + kChunk);
+      const auto element = [&](std::int64_t i) { return out.as<char>() + i * size; };
+      const Chunk from = well ? chunk_of(bytes, n, chunk) : Chunk{};
+      const std::int64_t done =
+          each_block_of(from, begin, end, out.dtype, [&](const std::uint8_t* block, std::int64_t at, std::int64_t count) {
+            pace.did(count);
+            decoder.block(block, count, at / kBlock, element(at));
+          });
+      std::memset(element(done), 0, static_cast<std::size_t>((end - done) * size));
+    }
+  });
+}
+
+} // namespace
+
+} // namespace lossy
+
+void decode_bounded(const KernelCall& call) {
+  const View& from = call.inputs[0];
+  const std::span<const std::uint8_t> bytes(from.as<const std::uint8_t>(), static_cast<std::size_t>(from.elements()));
+  if (call.outputs[0].dtype == DType::f64)
+    lossy::decode<double>(bytes, call.outputs[0]);
+  else
+    lossy::decode<float>(bytes, call.outputs[0]);
+}
+
+bool is_encoding(std::span<const std::uint8_t> bytes, std::int64_t elements, DType type) {
+  lossy::Head head;
+  if (!lossy::has_head(bytes, elements, type, head)) return false;
+  std::uint64_t last = 0;
+  for (std::int64_t chunk = 0; chunk < lossy::chunks_of(elements); ++chunk) {
+    const lossy::Chunk part = lossy::chunk_of(bytes, elements, chunk);
+    const std::int64_t begin = chunk * lossy::kChunk, end = std::min(elements, begin + lossy::kChunk);
+    if (lossy::each_block_of(part, begin, end, type, [](const std::uint8_t*, std::int64_t, std::int64_t) {}) != end) return false;
+    last += static_cast<std::uint64_t>(part.bytes);
+  }
+  return last == bytes.size() - static_cast<std::uint64_t>(lossy::begin_of_chunks(elements));
+}
+
+} // namespace cairn::ops::cpu

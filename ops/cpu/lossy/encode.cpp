@@ -1,0 +1,203 @@
+// Encoding: see lossy.h. Blocks are independent of each other. Each element of one is brought back as decoding will do it, and a
+// block of which one does not come back within the bound is kept as it is; so the bound needs no proof about rounding.
+#include "ops/cpu/device/pace.h"
+#include "ops/cpu/device/workers.h"
+#include "ops/cpu/loops/elementwise.h"
+#include "ops/cpu/loops/groups.h"
+#include "ops/cpu/lossy/loops.h"
+#include "ops/cpu/lossy/lossy.h"
+#include "ops/cpu/lossy/planes.h"
+
+#include <cmath>
+
+namespace cairn::ops::cpu {
+
+namespace lossy {
+
+namespace {
+
+// The largest of a type that is not above the bound.
+template <class C> C not_above(double bound) {
+  const C near = static_cast<C>(bound);
+  return static_cast<double>(near) > bound ? std::nextafter(near, C(0)) : near;
+}
+
+// Eight flags, a byte each, as the bits of one: the i-th is moved to bit 56 + i of the product.
+std::uint8_t bits_of_flags(const std::uint8_t* flags) {
+  std::uint64_t word;
+  std::memcpy(&word, flags, sizeof word);
+  return static_cast<std::uint8_t>(word * 0x0102040810204080u >> 56);
+}
+
+template <class C> class Encoder {
+public:
+  Encoder(double bound, DType type)
+      : type_(type), usable_(is_usable(bound)), near_(steps_of<C>(usable_ ? bound : 1, type, false)),
+        far_(steps_of<C>(usable_ ? bound : 1, type, true)), below_(usable_ ? not_above<C>(bound) : 0),
+        step_(type == DType::bf16 ? StepsOf<true>::chosen() : StepsOf<false>::chosen()) {}
+
+  // Returns how many bytes it has written. `as_is`: the elements in their own type.
+  std::int64_t block(const C* x, const void* as_is, std::int64_t count, std::int64_t number, std::uint8_t* to) const {
+    Survey<C> found;
+    survey_(x, count, &found);
+    BlockHead head;
+    head.key = static_cast<std::uint16_t>((found.sum ^ found.sum >> (4 * sizeof(C))) * 0x9E3779B9u >> 16);
+    if (found.largest < (usable_ ? kLeastNormal<C> : 1)) return put(head, Kind::zeros, to);
+    if (!usable_ || found.largest >= kInfinity<C>) return raw(head, as_is, count, to);
+    const C largest = std::bit_cast<C>(found.largest);
+    const bool far = !(largest * near_.inverse < near_.most);
+    if (far && !(largest * far_.inverse < far_.most)) return raw(head, as_is, count, to);
+    const ToSteps<C> how{far ? far_ : near_, below_, first_of_dither(head.key, number), found.negative != 0 ? 1u : 0u};
+    Stepped out;
+    alignas(64) std::uint32_t numbers[kBlock], gathered[kBlock + kGroup];
+    alignas(64) std::uint8_t flags[kBlock], mask[kBlock / 8];
+    step_(x, count, &how, numbers, flags, &out);
+    if (out.wrong != 0) return raw(head, as_is, count, to);
+    const std::int64_t padded = (count + kGroup - 1) / kGroup * kGroup;
+    std::fill(flags + count, flags + padded, std::uint8_t{0});
+    for (std::int64_t i = 0; i < padded; i += 8) mask[i / 8] = bits_of_flags(flags + i);
+    const std::int64_t kept = planes_.gather(numbers, mask, padded, gathered);
+    const unsigned width = static_cast<unsigned>(std::bit_width(out.all));
+    const std::int64_t of_mask = kept < count ? bytes_of_mask(count) : 0;
+    if (of_mask + bytes_of_planes(kept, width) >= count * bytes_of(type_)) return raw(head, as_is, count, to);
+    head.width = static_cast<std::uint8_t>(width);
+    head.form = static_cast<std::uint8_t>((of_mask != 0 ? kMasked : 0) | (how.sign != 0 ? kSigned : 0) | (far ? kFar : 0));
+    std::int64_t bytes = put(head, Kind::planes, to);
+    std::memcpy(to + bytes, mask, static_cast<std::size_t>(of_mask));
+    bytes += of_mask;
+    planes_.pack(gathered, (kept + kGroup - 1) / kGroup, width, to + bytes);
+    return bytes + bytes_of_planes(kept, width);
+  }
+
+private:
+  template <bool is_short>
+  using StepsOf = Generations<StepLoop<C, is_short && sizeof(C) == 4>, const C*, std::int64_t, const ToSteps<C>*, std::uint32_t*,
+                              std::uint8_t*, Stepped*>;
+
+  static std::int64_t put(BlockHead head, Kind kind, std::uint8_t* to) {
+    head.form = static_cast<std::uint8_t>(head.form | static_cast<std::uint8_t>(kind));
+    std::memcpy(to, &head, sizeof head);
+    return sizeof head;
+  }
+  std::int64_t raw(const BlockHead& head, const void* as_is, std::int64_t count, std::uint8_t* to) const {
+    const std::int64_t bytes = put(head, Kind::raw, to);
+    std::memcpy(to + bytes, as_is, static_cast<std::size_t>(count * bytes_of(type_)));
+    return bytes + count * bytes_of(type_);
+  }
+
+  DType type_;
+  bool usable_;
+  Steps<C> near_, far_;
+  C below_;
+  void (*survey_)(const C*, std::int64_t, Survey<C>*) = Generations<SurveyLoop<C>, const C*, std::int64_t, Survey<C>*>::chosen();
+  decltype(StepsOf<false>::chosen()) step_;
+  Planes planes_ = Planes::chosen();
+};
+
+const char* elements_from(const View& x, std::int64_t i) { return x.as<char>() + i * bytes_of(x.dtype); }
+
+// f(elements in the type computed in, first, how many) over [begin, end), block by block.
+template <class C, class F> void each_block(const View& x, std::int64_t begin, std::int64_t end, F&& f) {
+  Pace pace;
+  for (std::int64_t at = begin; at < end; at += kBlock) {
+    const std::int64_t count = std::min(kBlock, end - at);
+    pace.did(count);
+    alignas(64) C staged[kBlock];
+    const C* elements = staged;
+    if (bytes_of(x.dtype) == static_cast<std::int64_t>(sizeof(C)))
+      elements = reinterpret_cast<const C*>(elements_from(x, at));
+    else
+      load(kComputeOf<C>, staged, x.dtype, elements_from(x, at), 1, count);
+    f(elements, at, count);
+  }
+}
+
+template <class F> void each_chunk(std::int64_t elements, F&& f) {
+  parallel_for(chunks_of(elements), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t chunk = begin; chunk < end; ++chunk) f(chunk, chunk * kChunk, std::min(elements, (chunk + 1) * kChunk));
+  });
+}
+
+// Of finite elements; what chunks find stands in the table until then.
+template <class C> double largest_magnitude(const View& x, std::uint64_t* of_chunks) {
+  using Bits = BitsOf<C>;
+  const auto survey = Generations<SurveyLoop<C>, const C*, std::int64_t, Survey<C>*>::chosen();
+  const std::int64_t n = x.elements();
+  each_chunk(n, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
+    Bits largest = 0;
+    each_block<C>(x, begin, end, [&](const C* elements, std::int64_t, std::int64_t count) {
+      Survey<C> found;
+      survey(elements, count, &found);
+      if (found.largest >= kInfinity<C>) {
+        found.largest = 0;
+        for (std::int64_t i = 0; i < count; ++i) {
+          const Bits magnitude = std::bit_cast<Bits>(elements[i]) & ~kSignBit<C>;
+          if (magnitude < kInfinity<C>) found.largest = std::max(found.largest, magnitude);
+        }
+      }
+      largest = std::max(largest, found.largest);
+    });
+    of_chunks[chunk] = largest;
+  });
+  std::uint64_t largest = 0;
+  for (std::int64_t chunk = 0; chunk < chunks_of(n); ++chunk) largest = std::max(largest, of_chunks[chunk]);
+  return static_cast<double>(std::bit_cast<C>(static_cast<Bits>(largest)));
+}
+
+template <class C> void encode(const View& x, double bound, bool relative, std::uint8_t* to) {
+  const std::int64_t n = x.elements(), chunks = chunks_of(n);
+  auto* const ends = reinterpret_cast<std::uint64_t*>(to + sizeof(Head));
+  std::uint8_t* const first = to + begin_of_chunks(n);
+  if (relative) bound *= largest_magnitude<C>(x, ends);
+  const Encoder<C> encoder(bound, x.dtype);
+  const std::int64_t room = most_of_chunk(kChunk, x.dtype);
+  each_chunk(n, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
+    std::uint8_t *const start = first + chunk * room, *at = start;
+    each_block<C>(x, begin, end, [&](const C* elements, std::int64_t block, std::int64_t count) {
+      at += encoder.block(elements, elements_from(x, block), count, block / kBlock, at);
+    });
+    ends[chunk] = static_cast<std::uint64_t>(at - start);
+  });
+  // Chunks move up to one another.
+  std::uint64_t end = 0;
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    if (chunk != 0) std::memmove(first + end, first + chunk * room, ends[chunk]);
+    end += std::exchange(ends[chunk], end + ends[chunk]);
+  }
+  const Head head{static_cast<std::uint64_t>(begin_of_chunks(n)) + end, static_cast<std::uint64_t>(n), bound,
+                  static_cast<std::uint64_t>(x.dtype)};
+  std::memcpy(to, &head, sizeof head);
+}
+
+} // namespace
+
+} // namespace lossy
+
+void encode_bounded(const KernelCall& call) {
+  const View& x = call.inputs[0];
+  const double bound = call.attributes[0].number();
+  const bool relative = call.attributes[1].integer() != 0;
+  auto* const to = call.outputs[0].as<std::uint8_t>();
+  if (x.dtype == DType::f64)
+    lossy::encode<double>(x, bound, relative, to);
+  else
+    lossy::encode<float>(x, bound, relative, to);
+}
+
+void first_bytes(const KernelCall& call) {
+  const std::int64_t bytes = call.outputs[0].elements();
+  in_stretches(bytes, [&](std::int64_t begin, std::int64_t end) {
+    std::memcpy(call.outputs[0].as<char>() + begin, call.inputs[0].as<char>() + begin, static_cast<std::size_t>(end - begin));
+  });
+}
+
+std::int64_t room_for_encoding(std::int64_t elements, DType type) { return lossy::most_of(elements, type); }
+
+std::int64_t bytes_of_encoding(const void* head) {
+  static_assert(kBytesOfHead == sizeof(lossy::Head));
+  lossy::Head h;
+  std::memcpy(&h, head, sizeof h);
+  return static_cast<std::int64_t>(h.bytes);
+}
+
+} // namespace cairn::ops::cpu

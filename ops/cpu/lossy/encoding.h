@@ -1,0 +1,129 @@
+// What the bytes of a bounded encoding mean: elements of a tensor with an error of at most a bound each. What encodes, decodes
+// and checks them shares this file.
+//
+//   Head | where each chunk ends: u64, from the first one's beginning | chunks
+//   chunk: blocks of kBlock elements, the last one of the tensor shorter
+//   block: BlockHead | mask, a bit an element that is not zero, if form says so | planes, or the elements themselves
+//
+// Of elements that are not zero, a block with planes has the numbers of steps, of `width` bits each: groups of kGroup numbers,
+// and of each group its lowest bits, 16 of them, then the next ones. Where something is negative, numbers have their sign as
+// their lowest bit. An element is (number + dither) * step, and dither is a function of the block's key and its place in the
+// block.
+#pragma once
+
+#include "ops/operator.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+namespace cairn::ops::cpu::lossy {
+
+inline constexpr std::int64_t kBlock = 512;        // elements
+inline constexpr std::int64_t kBlocksOfChunk = 64; // what a thread takes at once
+inline constexpr std::int64_t kChunk = kBlock * kBlocksOfChunk;
+inline constexpr std::int64_t kGroup = 16; // numbers whose bits lie together
+inline constexpr unsigned kMostWidth = 32;
+
+struct Head {
+  std::uint64_t bytes; // of the whole encoding
+  std::uint64_t elements;
+  double bound;
+  std::uint64_t type; // DType
+};
+static_assert(sizeof(Head) == 32);
+
+enum class Kind : std::uint8_t { zeros, raw, planes };
+inline constexpr std::uint8_t kKindBits = 3, kMasked = 4, kSigned = 8, kFar = 16;
+
+struct BlockHead {
+  std::uint8_t form = 0;  // a Kind, and what else is so
+  std::uint8_t width = 0; // of planes
+  std::uint16_t key = 0;  // of dither, beside the number of the block
+  Kind kind() const { return static_cast<Kind>(form & kKindBits); }
+  bool has(std::uint8_t bit) const { return (form & bit) != 0; }
+};
+static_assert(sizeof(BlockHead) == 4);
+
+constexpr std::int64_t chunks_of(std::int64_t elements) { return (elements + kChunk - 1) / kChunk; }
+constexpr std::int64_t bytes_of_mask(std::int64_t elements) { return (elements + 7) / 8; }
+constexpr std::int64_t bytes_of_planes(std::int64_t numbers, unsigned width) {
+  return (numbers + kGroup - 1) / kGroup * (kGroup / 8) * static_cast<std::int64_t>(width);
+}
+constexpr std::int64_t begin_of_chunks(std::int64_t elements) {
+  return static_cast<std::int64_t>(sizeof(Head)) + 8 * chunks_of(elements);
+}
+// What no chunk of so many elements exceeds: no block takes more than its elements do as they are.
+constexpr std::int64_t most_of_chunk(std::int64_t elements, DType type) {
+  return (elements + kBlock - 1) / kBlock * static_cast<std::int64_t>(sizeof(BlockHead)) + elements * bytes_of(type);
+}
+constexpr std::int64_t most_of(std::int64_t elements, DType type) {
+  return begin_of_chunks(elements) + most_of_chunk(elements, type);
+}
+
+// The steps of a bound, in the type computed in. They are a little shorter than two bounds, for what rounding adds: to the number
+// in steps, which is less than `most`, and where the type of elements is shorter. Blocks with larger numbers are `far`, and those
+// beyond that kept as they are.
+template <class C> struct Steps {
+  C step, inverse;
+  C most;
+};
+template <class C> Steps<C> steps_of(double bound, DType type, bool far) {
+  const bool is_short = type == DType::bf16, is_double = type == DType::f64;
+  const double shorter = is_short ? (far ? 0.5 : 0.125) : far ? 0.25 : 0x1p-8;
+  const double most = is_short ? (far ? 250 : 32) : is_double ? (far ? 0x1p30 : 0x1p24) : (far ? 0x1p19 : 0x1p12);
+  const C step = static_cast<C>(2 * bound * (1 - shorter));
+  return {step, C(1) / step, static_cast<C>(most)};
+}
+// With other bounds, which shares of a largest magnitude may come to, all is kept as it is.
+inline bool is_usable(double bound) { return bound >= kLeastBound && bound <= kMostBound; }
+
+// Dither of the elements of a block: uniform in [-1/2, 1/2), a multiple of 2^-23.
+inline std::uint32_t first_of_dither(std::uint16_t key, std::int64_t block) {
+  return (static_cast<std::uint32_t>(key) << 16 ^ static_cast<std::uint32_t>(block)) * 0x85EBCA6Bu;
+}
+inline constexpr std::uint32_t kOfPlace = 0x9E3779B9u;
+__attribute__((always_inline)) inline float dither(std::uint32_t first, std::uint32_t place) {
+  std::uint32_t h = first + place * kOfPlace;
+  h = (h ^ h >> 16) * 0x7FEB352Du;
+  h ^= h >> 15;
+  return std::bit_cast<float>(0x3F800000u | h >> 9) - 1.5f;
+}
+
+// How many bits of so many bytes are set, by words: not every processor has an instruction for it.
+inline std::int64_t bits_set(const std::uint8_t* bytes, std::int64_t count) {
+  std::uint64_t set = 0;
+  for (std::int64_t i = 0; i < count; i += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes + i, static_cast<std::size_t>(std::min<std::int64_t>(8, count - i)));
+    word -= word >> 1 & 0x5555555555555555u;
+    word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
+    set += ((word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Fu) * 0x0101010101010101u >> 56;
+  }
+  return static_cast<std::int64_t>(set);
+}
+
+// How many bytes the block that begins there takes, of at most so many; 0: it is none.
+inline std::int64_t bytes_of_block(const std::uint8_t* at, std::int64_t left, std::int64_t elements, DType type) {
+  BlockHead head;
+  if (left < static_cast<std::int64_t>(sizeof head)) return 0;
+  std::memcpy(&head, at, sizeof head);
+  std::int64_t bytes = sizeof head;
+  if (head.kind() == Kind::raw) bytes += elements * bytes_of(type);
+  if (head.kind() > Kind::planes || head.width > kMostWidth) return 0;
+  if (head.kind() == Kind::planes) {
+    std::int64_t numbers = elements;
+    if (head.has(kMasked)) {
+      const std::int64_t mask = bytes_of_mask(elements);
+      if (left < bytes + mask) return 0;
+      numbers = bits_set(at + bytes, mask);
+      if (numbers > elements) return 0;
+      bytes += mask;
+    }
+    bytes += bytes_of_planes(numbers, head.width);
+  }
+  return bytes <= left ? bytes : 0;
+}
+
+} // namespace cairn::ops::cpu::lossy

@@ -1,0 +1,116 @@
+// The loops of a block that compilers make vectors of: what its elements are like, their numbers of steps, and elements of these.
+#pragma once
+
+#include "ops/cpu/loops/isa.h"
+#include "ops/cpu/lossy/encoding.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+namespace cairn::ops::cpu::lossy {
+
+template <class C> using BitsOf = std::conditional_t<std::is_same_v<C, double>, std::uint64_t, std::uint32_t>;
+template <class C> inline constexpr BitsOf<C> kSignBit = BitsOf<C>{1} << (8 * sizeof(C) - 1);
+template <class C>
+inline constexpr BitsOf<C> kInfinity = std::is_same_v<C, double> ? BitsOf<C>(0x7FF0000000000000u) : BitsOf<C>(0x7F800000u);
+// Smaller ones are denormal: kernels take them for zeros, and so does the mask.
+template <class C> inline constexpr BitsOf<C> kLeastNormal = std::is_same_v<C, double> ? BitsOf<C>{1} << 52 : BitsOf<C>{1} << 23;
+
+template <class C> struct Survey {
+  BitsOf<C> largest = 0;  // of magnitudes, as bits; with kInfinity and above: one that is no number or infinite
+  BitsOf<C> sum = 0;      // of all bits
+  BitsOf<C> negative = 0; // its sign bit: whether one that is not zero is negative
+};
+
+template <class C> struct SurveyLoop {
+  CAIRN_INLINE static void run(const C* x, std::int64_t count, Survey<C>* found) {
+    using Bits = BitsOf<C>;
+    Bits largest = 0, sum = 0, negative = 0;
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Bits bits = std::bit_cast<Bits>(x[i]), magnitude = bits & ~kSignBit<C>;
+      largest = magnitude > largest ? magnitude : largest;
+      sum += bits;
+      negative |= magnitude >= kLeastNormal<C> ? bits : Bits{0};
+    }
+    *found = {largest, sum, negative & kSignBit<C>};
+  }
+};
+
+// To the nearest integer, of numbers far below 2^51 or 2^22.
+template <class C> CAIRN_INLINE C nearest(C x) {
+  constexpr C kShift = std::is_same_v<C, double> ? C(0x1.8p52) : C(0x1.8p23);
+  return (x + kShift) - kShift;
+}
+
+template <class C> struct ToSteps {
+  Steps<C> steps;
+  C below;                // an error has to be
+  std::uint32_t dithered; // first_of_dither
+  std::uint32_t sign;     // 1: there are negative ones, else 0
+};
+struct Stepped {
+  std::uint32_t all = 0;   // the bits of the numbers of all that are not zero
+  std::uint32_t wrong = 0; // not 0: an element would not come back within the bound
+};
+
+// In the type of elements.
+template <bool is_short, class C> CAIRN_INLINE C as_element(C x) {
+  if constexpr (is_short) {
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
+    return std::bit_cast<float>((bits + 0x7FFFu + (bits >> 16 & 1u)) & 0xFFFF0000u);
+  } else {
+    return x;
+  }
+}
+
+// Numbers of steps, and a flag an element: whether it is not zero.
+template <class C, bool is_short> struct StepLoop {
+  CAIRN_INLINE static void run(const C* x, std::int64_t count, const ToSteps<C>* how, std::uint32_t* numbers, std::uint8_t* flags,
+                               Stepped* out) {
+    const C step = how->steps.step, inverse = how->steps.inverse, below = how->below;
+    const std::uint32_t dithered = how->dithered, sign = how->sign;
+    std::uint32_t all = 0, wrong = 0;
+    const auto n = static_cast<std::int32_t>(count); // an index as wide as what is hashed
+    CAIRN_EACH
+    for (std::int32_t i = 0; i < n; ++i) {
+      const C d = static_cast<C>(dither(dithered, static_cast<std::uint32_t>(i)));
+      const C steps = nearest(x[i] * inverse - d);
+      const C back = as_element<is_short>((steps + d) * step), error = std::fabs(x[i] - back);
+      const bool is = (std::bit_cast<BitsOf<C>>(x[i]) & ~kSignBit<C>) >= kLeastNormal<C>;
+      const auto q = static_cast<std::int32_t>(steps);
+      const std::uint32_t number = static_cast<std::uint32_t>(q) << sign ^ static_cast<std::uint32_t>(q >> 31);
+      numbers[i] = number;
+      flags[i] = is ? 1 : 0;
+      all |= is ? number : 0u;
+      wrong |= error < below ? 0u : 1u;
+    }
+    *out = {all, wrong};
+  }
+};
+
+template <class C> struct FromSteps {
+  C step;
+  std::uint32_t dithered, sign;
+};
+
+// An element of each number; those whose flag is 0 are zeros.
+template <class C> struct RestoreLoop {
+  CAIRN_INLINE static void run(const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count,
+                               const FromSteps<C>* how, C* to) {
+    const C step = how->step;
+    const std::uint32_t dithered = how->dithered, sign = how->sign;
+    const auto n = static_cast<std::int32_t>(count);
+    CAIRN_EACH
+    for (std::int32_t i = 0; i < n; ++i) {
+      const auto q = static_cast<std::int32_t>(numbers[i] >> sign ^ (0u - (numbers[i] & sign)));
+      const C d = static_cast<C>(dither(dithered, static_cast<std::uint32_t>(i)));
+      const C back = (static_cast<C>(q) + d) * step;
+      to[i] = flags[i] != 0 ? back : C(0);
+    }
+  }
+};
+
+} // namespace cairn::ops::cpu::lossy

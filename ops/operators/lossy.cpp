@@ -1,0 +1,72 @@
+// See lossy.h.
+#include "ops/operators/lossy.h"
+
+#include "ops/cpu/lossy/lossy.h"
+#include "ops/operators/definitions.h"
+#include "ops/operators/region_rules.h"
+#include "ops/operators/registry.h"
+
+#include <array>
+
+namespace cairn::ops {
+
+namespace {
+
+ResultType bytes_result(std::int64_t bytes) {
+  ResultType type;
+  type.dtype = DType::u8;
+  type.shape.push_back(bytes);
+  return type;
+}
+
+void infer_encoding(const Call& call, ResultTypes& results) {
+  results[0] = bytes_result(cpu::room_for_encoding(call.inputs[0].elements(), call.inputs[0].dtype));
+}
+void infer_first_bytes(const Call& call, ResultTypes& results) { results[0] = bytes_result(call.attributes[0].integer()); }
+void infer_decoding(const Call& call, ResultTypes& results) {
+  results[0].dtype = static_cast<DType>(call.attributes[1].integer());
+  for (const std::int64_t size : call.attributes[0].list()) results[0].shape.push_back(size);
+}
+
+} // namespace
+
+bool can_be_encoded(const Tensor& t) {
+  return is_floating(t.dtype) && !t.weak && t.device()->supports(operator_of(OperatorId::encode_bounded)) &&
+         t.device()->supports(operator_of(OperatorId::decode_bounded));
+}
+
+// How long an encoding is comes out when it is made, in room for any: so it is made there, and copied.
+Tensor encoded(Runtime& runtime, const Tensor& t, double bound, bool relative) {
+  const Tensor room = runtime.apply(OperatorId::encode_bounded, {t},
+                                    rules::attributes({Attribute::of_number(bound), Attribute::of_flag(relative)}));
+  Tensor head = room;
+  head.shape = Shape{cpu::kBytesOfHead};
+  std::array<std::byte, cpu::kBytesOfHead> bytes;
+  runtime.read(head, bytes.data());
+  return runtime.apply(OperatorId::first_bytes, {room},
+                       rules::attributes({Attribute::of_integer(cpu::bytes_of_encoding(bytes.data()))}));
+}
+
+Tensor decoded(Runtime& runtime, const Tensor& encoding, const Tensor& like) {
+  Tensor t = runtime.apply(OperatorId::decode_bounded, {encoding},
+                           rules::attributes({Attribute::of_list({like.elements()}), Attribute::of_type(like.dtype)}));
+  t.shape = like.shape;
+  t.strides = like.strides;
+  return t;
+}
+
+bool is_encoding_of(std::span<const std::uint8_t> bytes, const Tensor& like) {
+  return cpu::is_encoding(bytes, like.elements(), like.dtype);
+}
+
+namespace definitions {
+
+constinit const Definition encode_bounded = {
+    .infer = infer_encoding, .regions = &regions::somewhere, .kernel = cpu::encode_bounded};
+constinit const Definition first_bytes = {.infer = infer_first_bytes, .regions = &regions::somewhere, .kernel = cpu::first_bytes};
+constinit const Definition decode_bounded = {
+    .infer = infer_decoding, .regions = &regions::somewhere, .kernel = cpu::decode_bounded};
+
+} // namespace definitions
+
+} // namespace cairn::ops

@@ -1,0 +1,262 @@
+// Bounded encodings: no element beyond the bound, in its own type, whatever elements there are; the same bytes on any number of
+// threads; and nothing that decoding could be made to do by bytes that are no encoding. CAIRN_SOAK_ELEMENTS=1000000000 tries as
+// many more.
+#include "ops/convert.h"
+#include "ops/cpu/device/workers.h"
+#include "ops/cpu/lossy/lossy.h"
+#include "ops/operators/lossy.h"
+#include "test/ops/testing.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+
+namespace cairn::ops::lossy_test {
+
+using namespace cairn::ops::test;
+using O = OperatorId;
+
+namespace {
+
+using Random = std::mt19937_64;
+
+constexpr std::array kFloating = {DType::f32, DType::f64, DType::bf16};
+
+enum class Elements : std::uint8_t { normal, rectified, waves, steps, any_bits, small, with_rare, huge, count };
+
+double random_double(Random& random, Elements kind, std::int64_t i) {
+  const double rare[] = {0, -0.0, 1e-310, -1e-41, kNan, kInfinity, -kInfinity, 1e300, -1e37, 1e-300, 0x1p-126, 0x1p-149};
+  const double normal = std::normal_distribution<double>()(random);
+  switch (kind) {
+  case Elements::normal:
+    return normal;
+  case Elements::rectified:
+    return normal > 0 ? normal : 0;
+  case Elements::waves:
+    return std::sin(static_cast<double>(i) * 0.01) * 3;
+  case Elements::steps:
+    return static_cast<double>(i / 100 % 7) * 0.25 - 0.5;
+  case Elements::any_bits:
+    return std::bit_cast<double>(random());
+  case Elements::small:
+    return normal * 1e-39;
+  case Elements::with_rare:
+    return random() % 50 == 0 ? rare[random() % std::size(rare)] : normal;
+  default:
+    return normal * 1e37;
+  }
+}
+
+// In its own type, so that bits of any kind come to be: floats and halves of them are not made of doubles there.
+template <class T> T random_element(Random& random, Elements kind, std::int64_t i) {
+  if (kind == Elements::any_bits) {
+    const std::uint64_t bits = random();
+    T t;
+    std::memcpy(&t, &bits, sizeof t);
+    return t;
+  }
+  return converted<T>(random_double(random, kind, i));
+}
+
+double wide(double x) { return x; }
+double wide(float x) { return x; }
+double wide(Bf16 x) { return widened(x); }
+bool is_zero(double x) { return std::fabs(x) < 0x1p-1022; }
+bool is_zero(float x) { return std::fabs(x) < 0x1p-126f; }
+bool is_zero(Bf16 x) { return is_zero(widened(x)); }
+
+template <class T> constexpr DType kTypeOf = DType::f32;
+template <> constexpr DType kTypeOf<double> = DType::f64;
+template <> constexpr DType kTypeOf<Bf16> = DType::bf16;
+
+// Of a list of elements; there are kernels to call, so nothing here needs a device.
+template <class T> std::vector<std::uint8_t> encoding_of(const std::vector<T>& x, double bound, bool relative) {
+  const auto n = static_cast<std::int64_t>(x.size());
+  std::vector<std::uint8_t> room(static_cast<std::size_t>(cpu::room_for_encoding(n, kTypeOf<T>)));
+  View in, out;
+  in.data = const_cast<T*>(x.data());
+  in.dtype = kTypeOf<T>;
+  in.shape = Shape{n};
+  out.data = room.data();
+  out.dtype = DType::u8;
+  out.shape = Shape{static_cast<std::int64_t>(room.size())};
+  const Attributes attributes = with({number(bound), Attribute::of_flag(relative)});
+  cpu::encode_bounded({{&in, 1}, {&out, 1}, attributes});
+  const std::int64_t bytes = cpu::bytes_of_encoding(room.data());
+  REQUIRE(bytes <= static_cast<std::int64_t>(room.size()));
+  room.resize(static_cast<std::size_t>(bytes));
+  return room;
+}
+
+template <class T> std::vector<T> elements_of(const std::vector<std::uint8_t>& encoding, std::int64_t n) {
+  std::vector<T> x(static_cast<std::size_t>(n));
+  View in, out;
+  in.data = const_cast<std::uint8_t*>(encoding.data());
+  in.dtype = DType::u8;
+  in.shape = Shape{static_cast<std::int64_t>(encoding.size())};
+  out.data = x.data();
+  out.dtype = kTypeOf<T>;
+  out.shape = Shape{n};
+  const Attributes none;
+  cpu::decode_bounded({{&in, 1}, {&out, 1}, none});
+  return x;
+}
+
+// What came back of an element that does not keep to the bound: how many there are.
+template <class T> std::int64_t beyond(const std::vector<T>& x, const std::vector<T>& back, double bound) {
+  std::int64_t wrong = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double one = wide(x[i]), other = wide(back[i]);
+    const bool same = std::memcmp(&x[i], &back[i], sizeof(T)) == 0;
+    const bool exact = !std::isfinite(one) || is_zero(x[i]);
+    // Of a denormal one comes itself or a zero.
+    if (!same && (exact ? !is_zero(x[i]) || other != 0 : !(std::fabs(one - other) <= bound))) ++wrong;
+  }
+  return wrong;
+}
+
+template <class T> double largest(const std::vector<T>& x) {
+  double most = 0;
+  for (const T& t : x)
+    if (std::isfinite(wide(t))) most = std::max(most, std::fabs(wide(t)));
+  return most;
+}
+
+template <class T> void check_bound(Random& random, std::int64_t n, Elements kind, double bound, bool relative) {
+  std::vector<T> x(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = random_element<T>(random, kind, i);
+  const std::vector<std::uint8_t> encoding = encoding_of(x, bound, relative);
+  CAPTURE(static_cast<int>(kind));
+  CAPTURE(bound);
+  CHECK(cpu::is_encoding(encoding, n, kTypeOf<T>));
+  CHECK(beyond(x, elements_of<T>(encoding, n), relative ? bound * largest(x) : bound) == 0);
+}
+
+template <class T> void check_all_kinds(Random& random, std::int64_t n) {
+  for (auto kind = 0; kind < static_cast<int>(Elements::count); ++kind)
+    for (const bool relative : {false, true}) {
+      const double bound = std::pow(10.0, between(random, relative ? -8 : -12, relative ? 0 : 3));
+      check_bound<T>(random, n, static_cast<Elements>(kind), bound, relative);
+    }
+}
+
+template <class T> std::vector<T> rectified(std::int64_t n, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<T> x(static_cast<std::size_t>(n));
+  for (T& t : x) t = random_element<T>(random, Elements::rectified, 0);
+  return x;
+}
+
+} // namespace
+
+TEST_CASE("no element comes back beyond the bound, and zeros, infinities and what is no number as they were") {
+  Random random(1);
+  for (const std::int64_t n : {0, 1, 7, 16, 511, 512, 513, 5000, 70001}) {
+    check_all_kinds<float>(random, n);
+    check_all_kinds<double>(random, n);
+    check_all_kinds<Bf16>(random, n);
+  }
+  for (const double bound : {kLeastBound, 1e-20, 1e20, kMostBound})
+    for (const Elements kind : {Elements::with_rare, Elements::any_bits, Elements::huge}) {
+      check_bound<float>(random, 3000, kind, bound, false);
+      check_bound<double>(random, 3000, kind, bound, false);
+      check_bound<Bf16>(random, 3000, kind, bound, false);
+    }
+}
+
+TEST_CASE("as many elements as one asks for keep to the bound" * doctest::skip(std::getenv("CAIRN_SOAK_ELEMENTS") == nullptr)) {
+  const std::int64_t wanted = std::atoll(std::getenv("CAIRN_SOAK_ELEMENTS"));
+  constexpr std::int64_t kAtOnce = 100003;
+  constexpr int kOfARound = 2 * 3 * static_cast<int>(Elements::count);
+  for (std::int64_t done = 0; done < wanted; done += kAtOnce * kOfARound) {
+    Random random(static_cast<std::uint64_t>(done) + 17);
+    check_all_kinds<float>(random, kAtOnce);
+    check_all_kinds<double>(random, kAtOnce);
+    check_all_kinds<Bf16>(random, kAtOnce);
+  }
+}
+
+TEST_CASE("errors are uniform and on no side: what dither is for") {
+  const std::int64_t n = 1 << 20;
+  const std::vector<float> x = rectified<float>(n, 2);
+  for (const double bound : {0.3, 0.03}) {
+    const std::vector<float> back = elements_of<float>(encoding_of(x, bound, false), n);
+    double sum = 0, squares = 0, with_x = 0, kept = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (x[i] == 0) continue;
+      const double error = static_cast<double>(back[i]) - static_cast<double>(x[i]);
+      sum += error;
+      squares += error * error;
+      with_x += error * static_cast<double>(x[i]);
+      ++kept;
+    }
+    const double deviation = bound / std::sqrt(3.0);
+    CHECK(std::fabs(sum / std::sqrt(kept)) < 4 * deviation);
+    CHECK(std::fabs(with_x / std::sqrt(kept)) < 4 * deviation); // the mean square of x is 1
+    CHECK(std::sqrt(squares / kept) == doctest::Approx(deviation).epsilon(0.02));
+  }
+}
+
+TEST_CASE("what is rectified takes a bit and the planes of what is left, and nothing but zeros next to nothing") {
+  const std::int64_t n = 1 << 18;
+  const auto bytes = static_cast<double>(encoding_of(rectified<float>(n, 3), 1e-2, true).size());
+  CHECK(4 * static_cast<double>(n) / bytes > 7);
+  CHECK(encoding_of(std::vector<float>(static_cast<std::size_t>(n)), 1e-2, true).size() < static_cast<std::size_t>(n) / 100);
+}
+
+TEST_CASE("an encoding is a function of elements and bound, on any number of threads") {
+  const std::vector<float> x = rectified<float>(1 << 18, 4);
+  const std::vector<std::uint8_t> alone = encoding_of(x, 1e-2, true);
+  for (const unsigned threads : {2u, 5u}) {
+    cpu::Workers workers(threads);
+    const cpu::Workers::Installed installed(&workers);
+    CHECK(encoding_of(x, 1e-2, true) == alone);
+    CHECK(elements_of<float>(alone, 1 << 18) == elements_of<float>(encoding_of(x, 1e-2, true), 1 << 18));
+  }
+}
+
+TEST_CASE("tensors come back as they lay") {
+  World w;
+  std::mt19937_64 random(5);
+  for (const DType type : kFloating) {
+    const Tensor x = w.tensor({3, 5, 7, 11}, numbers_between(random, 3 * 5 * 7 * 11, -1, 1), type);
+    const Tensor turned = applied(w.rt, O::permute, {x}, with({list({0, 2, 3, 1})}));
+    for (const Tensor& t : {x, turned}) {
+      REQUIRE(can_be_encoded(t));
+      const Tensor encoding = encoded(w.rt, t, 0.01, false), back = decoded(w.rt, encoding, t);
+      CHECK(encoding.bytes() < x.bytes());
+      CHECK(back.strides == t.strides);
+      const std::vector<double> before = w.rt.read_numbers(t), after = w.rt.read_numbers(back);
+      CHECK(std::ranges::equal(before, after, [](double a, double b) { return std::fabs(a - b) <= 0.01; }));
+    }
+  }
+  CHECK_FALSE(can_be_encoded(w.tensor({4}, {1, 2, 3, 4}, DType::i32)));
+}
+
+TEST_CASE("bytes that are no encoding are told from one, and decoding them stays within its memory") {
+  std::mt19937_64 random(6);
+  const std::int64_t n = 40000;
+  const std::vector<float> x = rectified<float>(n, 7);
+  const std::vector<std::uint8_t> well = encoding_of(x, 1e-2, true);
+  for (const DType type : {DType::f64, DType::bf16}) CHECK_FALSE(cpu::is_encoding(well, n, type));
+  for (const std::int64_t other : {n - 1, n + 1, n * 1000}) CHECK_FALSE(cpu::is_encoding(well, other, DType::f32));
+  std::vector<std::uint8_t> longer = well;
+  longer.push_back(0);
+  CHECK_FALSE(cpu::is_encoding(longer, n, DType::f32));
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<std::uint8_t> bytes = well;
+    const auto changed = [&](std::size_t below) { return static_cast<std::size_t>(random() % below); };
+    // Heads of blocks are rare: mostly what is at the beginning, where the table is and the first ones are.
+    const std::size_t within = random() % 2 == 0 ? 64 : bytes.size();
+    for (std::uint64_t changes = 1 + random() % 4; changes > 0; --changes)
+      bytes[changed(within)] = static_cast<std::uint8_t>(random());
+    if (random() % 4 == 0) bytes.resize(changed(bytes.size()));
+    const bool is_one = cpu::is_encoding(bytes, n, DType::f32);
+    const std::vector<float> back = elements_of<float>(bytes, n);
+    if (bytes.size() < 48) CHECK_FALSE(is_one);
+    CHECK(back.size() == x.size());
+  }
+}
+
+} // namespace cairn::ops::lossy_test

@@ -1,0 +1,80 @@
+// The text of a policy. Read by the language, the command line and the C API alike, so every message says what would have been
+// right.
+#include "vm/machine/lossy_policy.h"
+
+#include "vm/text/number.h"
+
+#include <fmt/format.h>
+
+namespace cairn::machine {
+
+namespace {
+
+constexpr std::string_view kNone = "none", kAbsolute = "absolute", kRelative = "relative", kOperators = "operators",
+                           kConvolution = "convolution", kProduct = "product";
+
+// What is in front of the sign, which goes from the text together with that.
+std::string_view taken_until(std::string_view& text, char sign) {
+  const auto at = text.find(sign);
+  const std::string_view part = text.substr(0, at);
+  text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
+  return part;
+}
+
+bool parse_bound(std::string_view part, LossyPolicy& policy, std::string& error) {
+  const std::string_view name = taken_until(part, '=');
+  if (name != kAbsolute && name != kRelative) {
+    error = fmt::format("there is no lossy policy '{}'; there are none, absolute=BOUND and relative=BOUND", name);
+    return false;
+  }
+  policy.relative = name == kRelative;
+  const std::optional<text::Number> number = text::parse_number(part);
+  policy.bound = !number ? 0 : number->exact ? static_cast<double>(number->integer) : number->flonum;
+  const double most = policy.relative ? 1 : ops::kMostBound;
+  if (!number || !(policy.bound >= ops::kLeastBound && policy.bound <= most)) {
+    error = fmt::format("lossy policy '{}={}': a bound is a number from {} to {}", name, part,
+                        text::format_flonum(ops::kLeastBound), text::format_flonum(most));
+    return false;
+  }
+  return true;
+}
+
+bool parse_operators(std::string_view names, LossyPolicy& policy, std::string& error) {
+  policy.convolutions = policy.products = false;
+  do {
+    const std::string_view name = taken_until(names, '+');
+    bool& named = name == kProduct ? policy.products : policy.convolutions;
+    if ((name != kProduct && name != kConvolution) || named) {
+      error = fmt::format("lossy policy: '{}' {}; operators={}+{} names all that there are", name,
+                          named ? "is there twice" : "names no operators", kConvolution, kProduct);
+      return false;
+    }
+    named = true;
+  } while (!names.empty());
+  return true;
+}
+
+} // namespace
+
+bool parse(std::string_view text, LossyPolicy& policy, std::string& error) {
+  policy = {};
+  if (text == kNone) return true;
+  if (!parse_bound(taken_until(text, ','), policy, error)) return false;
+  if (text.empty()) return true;
+  const std::string_view option = taken_until(text, '=');
+  if (option != kOperators) {
+    error = fmt::format("lossy policy: there is no option '{}'; behind the bound may stand {}={}, {} or both with a +", option,
+                        kOperators, kConvolution, kProduct);
+    return false;
+  }
+  return parse_operators(text, policy, error);
+}
+
+std::string to_string(const LossyPolicy& policy) {
+  if (policy.bound == 0) return std::string(kNone);
+  return fmt::format("{}={},{}={}{}{}", policy.relative ? kRelative : kAbsolute, text::format_flonum(policy.bound), kOperators,
+                     policy.convolutions ? kConvolution : "", policy.convolutions && policy.products ? "+" : "",
+                     policy.products ? kProduct : "");
+}
+
+} // namespace cairn::machine

@@ -1,0 +1,27 @@
+// What tapes may keep with an error, and how large that may be: the policy that `with-lossy-tape` and `--lossy` put in force. It
+// is a value: of the same operation it says the same in every replay.
+#pragma once
+
+#include "ops/operator.h"
+
+#include <string>
+#include <string_view>
+
+namespace cairn::machine {
+
+struct LossyPolicy {
+  double bound = 0;      // of the error of an element; 0: tapes keep everything as it is
+  bool relative = false; // the bound is a share of the tensor's largest magnitude
+  bool convolutions = true, products = false;
+
+  bool covers(const ops::Operator& op) const {
+    return bound != 0 &&
+           ((op.lossy == ops::LossyKind::convolution && convolutions) || (op.lossy == ops::LossyKind::product && products));
+  }
+};
+
+// "none", "absolute=1e-3", "relative=1e-2,operators=convolution+product". False, with a message that says what would be right.
+bool parse(std::string_view text, LossyPolicy& policy, std::string& error);
+std::string to_string(const LossyPolicy& policy);
+
+} // namespace cairn::machine
