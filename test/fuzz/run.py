@@ -24,6 +24,7 @@ TARGETS = {  # largest input
     "api_calls": 512,
     "folder_names": 1024,
     "file_readers": 8192,
+    "encodings": 8192,
 }
 SECONDS_AN_INPUT = 30
 MEGABYTES = 2048

@@ -1,0 +1,88 @@
+// Any bytes are an encoding of elements with a bounded error or are told from one, and decoding them stays within its memory; any
+// elements come back within the bound. The first byte says which of these is tried, and of which type.
+#include "ops/cpu/lossy/lossy.h"
+#include "test/fuzz/fuzzing.h"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+
+namespace {
+
+using namespace cairn::ops;
+using fuzzing::promise;
+using Raw = std::vector<std::uint8_t>;
+
+View view_of(Raw& bytes, DType type) {
+  View view;
+  view.data = bytes.data();
+  view.dtype = type;
+  view.shape = Shape{static_cast<std::int64_t>(bytes.size()) / bytes_of(type)};
+  view.strides[0] = 1;
+  return view;
+}
+
+Raw decoded(Raw& encoding, DType type, std::int64_t elements) {
+  Raw out(static_cast<std::size_t>(elements * bytes_of(type)), 0xA5);
+  const View from = view_of(encoding, DType::u8), to = view_of(out, type);
+  const Attributes none;
+  cpu::decode_bounded({{&from, 1}, {&to, 1}, none});
+  return out;
+}
+
+// Of this many elements, whatever it is.
+void try_bytes(Raw bytes, DType type, std::int64_t elements) {
+  const bool is_one = cpu::is_encoding(bytes, elements, type);
+  promise(decoded(bytes, type, elements) == decoded(bytes, type, elements), "bytes mean the same each time");
+  if (!is_one) return;
+  bytes.push_back(0);
+  promise(!cpu::is_encoding(bytes, elements, type), "an encoding ends where it says");
+}
+
+double element(const Raw& bytes, DType type, std::int64_t i) {
+  const std::uint8_t* const at = bytes.data() + i * bytes_of(type);
+  if (type == DType::f64) {
+    double d;
+    std::memcpy(&d, at, sizeof d);
+    return std::fabs(d) < 0x1p-1022 ? 0 : d;
+  }
+  std::uint32_t bits = 0;
+  std::memcpy(reinterpret_cast<std::uint8_t*>(&bits) + (4 - bytes_of(type)), at, static_cast<std::size_t>(bytes_of(type)));
+  float f;
+  std::memcpy(&f, &bits, sizeof f);
+  return std::fabs(f) < 0x1p-126F ? 0 : static_cast<double>(f);
+}
+
+void try_elements(Raw bytes, DType type, double bound) {
+  const std::int64_t elements = static_cast<std::int64_t>(bytes.size()) / bytes_of(type);
+  Raw room(static_cast<std::size_t>(cpu::room_for_encoding(elements, type)));
+  Attributes attributes;
+  attributes.values = {Attribute::of_number(bound), Attribute::of_flag(false)};
+  const View from = view_of(bytes, type), to = view_of(room, DType::u8);
+  cpu::encode_bounded({{&from, 1}, {&to, 1}, attributes});
+  const std::int64_t size = cpu::bytes_of_encoding(room.data());
+  promise(size <= static_cast<std::int64_t>(room.size()), "an encoding has room");
+  room.resize(static_cast<std::size_t>(size));
+  promise(cpu::is_encoding(room, elements, type), "what was encoded is an encoding");
+  const Raw back = decoded(room, type, elements);
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const double before = element(bytes, type, i), after = element(back, type, i);
+    const bool same = std::memcmp(bytes.data() + i * bytes_of(type), back.data() + i * bytes_of(type),
+                                  static_cast<std::size_t>(bytes_of(type))) == 0;
+    promise(same || before == after || (before != 0 && std::fabs(before - after) <= bound), "elements keep to the bound");
+  }
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 3) return 0;
+  constexpr std::array kTypes = {DType::f32, DType::f64, DType::bf16};
+  const DType type = kTypes[data[0] / 2 % kTypes.size()];
+  const Raw rest(data + 3, data + size);
+  if (data[0] % 2 == 0)
+    try_bytes(rest, type, data[1] | (data[2] & 7) << 8);
+  else
+    try_elements(rest, type, std::ldexp(1.0, data[1] % 160 - 80));
+  return 0;
+}

@@ -1,0 +1,114 @@
+"""Tapes that keep operands with an error (--lossy): less memory, one gradient under every schedule, budget, device and number of threads, in slices through
+capsule files, for random networks too; and what is counted."""
+import json
+import os
+import random
+import unittest
+
+import driver
+from driver import ToolTest
+
+NETWORK = """(define (seeded shape n) (* .2 (- (rand shape 'f32 'cpu n) .5)))
+(define images (seeded '(2 4 32 32) 1))
+(define weights (map (lambda (n) (seeded (list 8 (if (= n 2) 4 8) 3 3) n)) (iota 6 2)))
+(define (network ws)
+  (let loop ((ws ws) (x images)) (if (null? ws) (mean (square x)) (loop (cdr ws) (ReLU (+ (convolve x (car ws) 1 1) .01))))))
+(write (OPERATOR network weights 1))
+"""
+LOSSY = "--lossy=relative=1e-2"
+SCHEDULES = ("tape", "bisection,base=16", "binomial,base=16,snapshots=2", "sqrt,base=16", "budget", "auto")
+
+
+# A random network: convolutions and products, with skips, pools, types of elements, policies of its own inside.
+def random_network(seed):
+    chosen = random.Random(seed)
+    batch, channels, width, layers = chosen.randint(1, 3), chosen.choice((3, 4, 8)), chosen.choice((12, 16, 20)), chosen.randint(2, 6)
+    elements = batch * channels * 16 * width
+    lines = []
+    for i in range(layers):
+        convolved = f"(convolve x (index w {i}) 1 1)"
+        if chosen.random() < .3:
+            policy = chosen.choice(("none", "absolute=.02", "relative=.1,operators=convolution+product"))
+            convolved = f"(with-lossy-tape \"{policy}\" (lambda () {convolved}))"
+        lines.append(chosen.choice(("(ReLU {})", "(tanh {})", "(+ x (ReLU {}))", "(LeakyReLU {})", "(* .5 (+ {} x))")).format(convolved))
+    body = "x"
+    for line in lines:
+        body = f"(let ((x {body})) {line})"
+    if chosen.random() < .5:
+        body, elements = f"(max-pool {body} 2)", elements // 4
+    kind = chosen.choice(("f32", "f64", "bf16"))
+    return f"""(define images (cast (- (rand '({batch} {channels} 16 {width}) 'f32 'cpu 1) .4) '{kind}))
+(define weights (list (cast (* .3 (- (rand '({layers} {channels} {channels} 3 3) 'f32 'cpu 2) .5)) '{kind}) (rand '(64 3) 'f32 'cpu 3)))
+(define (network p)
+  (let* ((w (car p)) (x images) (y {body}) (z (matmul (view (narrow-tensor (view y '(-1)) 0 0 {elements // 64 * 64}) '(-1 64)) (cadr p))))
+    (+ (mean (square z)) (mean (square y)))))
+(write (OPERATOR network weights 1))
+"""
+
+
+class Lossy(ToolTest):
+    """vmrun --lossy"""
+
+    def made(self, text):
+        self.write("taped.scm", text.replace("OPERATOR", "*j"))
+        self.write("a.scm", text.replace("OPERATOR", "checkpoint-*j"))
+
+    def in_slices(self, steps, *options):
+        done = self.vmrun(*options, f"--steps={steps}", "--save=s.capsule", "a.scm", code=None)
+        output = done.output
+        while done.returncode == 75:
+            done = self.vmrun(f"--steps={steps}", "--save=s.capsule", "--resume=s.capsule", code=None)
+            output += done.output
+        self.assertEqual(done.returncode, 0, done.errors)
+        return output
+
+    def test_less_memory_and_what_was_encoded_is_counted(self):
+        self.made(NETWORK)
+        found = {}
+        for option in ("--lossy=none", LOSSY):
+            self.vmrun(option, "--checkpoint=tape", "--stats=s", "a.scm")
+            found[option] = json.loads(self.read("s"))
+        exact, lossy = found["--lossy=none"], found[LOSSY]
+        self.assertEqual((exact["encoded_bytes"], exact["encoding_bytes"]), (0, 0))
+        self.assertEqual(lossy["encoded_bytes"], (4 + 5 * 8) * 2 * 32 * 32 * 4)
+        self.assertLess(4 * lossy["encoding_bytes"], lossy["encoded_bytes"])
+        self.assertLess(lossy["tensor_peak_bytes"], .8 * exact["tensor_peak_bytes"])
+
+    def test_one_gradient_however_it_is_computed(self):
+        self.made(NETWORK)
+        right = self.vmrun(LOSSY, "taped.scm").output
+        self.assertNotEqual(right, self.vmrun("taped.scm").output)
+        for schedule in SCHEDULES:
+            self.assertEqual(self.vmrun(LOSSY, f"--checkpoint={schedule}", "a.scm").output, right, schedule)
+        for more in (("--memory=1MiB",), ("--device=emulated",), ("--device=emulated,memory=512KiB,host=64MiB",)):
+            self.assertEqual(self.vmrun(LOSSY, *more, "a.scm").output, right, more)
+        self.assertEqual(self.in_slices(37, LOSSY, "--checkpoint=binomial,base=16"), right)
+
+    def test_random_networks(self):
+        for seed in range(int(os.environ.get("CAIRN_LOSSY_NETWORKS", "12"))):
+            chosen = random.Random(seed)
+            self.made(random_network(seed))
+            policy = "--lossy=" + chosen.choice(("relative=.03,operators=convolution+product", "absolute=.01", "relative=.2,operators=product"))
+            right = self.vmrun(policy, "taped.scm").output
+            for schedule in chosen.sample(SCHEDULES, 2):
+                self.assertEqual(self.vmrun(policy, f"--checkpoint={schedule}", "a.scm").output, right, (seed, schedule))
+            self.assertEqual(self.in_slices(chosen.randint(9, 60), policy, "--checkpoint=bisection,base=16"), right, seed)
+
+    def test_a_policy_is_part_of_the_saved_state(self):
+        self.made(NETWORK)
+        self.vmrun(LOSSY, "--steps=20", "--save=s.capsule", "a.scm", code=75)
+        self.assertIn("--lossy is part of the saved state", self.vmrun(LOSSY, "--resume=s.capsule", code=2).errors)
+
+    def test_what_is_no_policy(self):
+        self.made(NETWORK)
+        for text, said in (("absolute=-1", "a bound is a number from 1e-25 to 1e+25"), ("relative=+nan.0", "a bound is a number"),
+                           ("adaptive=1", "there is no lossy policy 'adaptive'"), ("relative=1e-2,operators=", "'' names no operators")):
+            error = self.vmrun(f"--lossy={text}", "a.scm", code=2).errors
+            self.assertIn("--lossy: ", error)
+            self.assertIn(said, error)
+
+
+if __name__ == "__main__":
+    arguments = driver.parse(__doc__)
+    ToolTest.bin = os.path.abspath(arguments.bin)
+    unittest.main(argv=["lossy.py", *arguments.tests])
