@@ -246,6 +246,8 @@ class Capsules(unittest.TestCase):
 class Signals(unittest.TestCase):
     def setUp(self):
         self.m = cairn.compile(PROGRAM)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background of a shell ignore it
+        self.addCleanup(signal.signal, signal.SIGINT, before)
 
     def stopped(self, call, seconds, machine=None):
         interrupt_after(seconds, machine or self.m._machine)
