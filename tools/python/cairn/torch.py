@@ -62,9 +62,9 @@ class Function:
         if graph:
             for argument in arguments:
                 if isinstance(argument, torch.Tensor) and argument.requires_grad:
-                    return _applied(self, draws, True, *arguments)
+                    return _applied((self, draws, True), *arguments)
         if forward_ad._current_level >= 0:
-            return _applied(self, draws, graph, *arguments)
+            return _applied((self, draws, graph), *arguments)
         return self._lending(draws, self.procedure, *arguments)[0]
 
     def __repr__(self) -> str:
@@ -241,12 +241,13 @@ def _arguments(ctx: Any) -> Sequence[Any]:
     return [next(following) if other is _SAVED else other for other in ctx.others]
 
 
-_BEFORE = 3  # what _Apply is given before the arguments
+_BEFORE = 1  # what _Apply is given before the arguments
 
 
 class _Apply(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, function: Function, draws: Optional[int], graph: bool, *arguments: Any) -> Any:
+    def forward(ctx: Any, call: Tuple[Function, Optional[int], bool], *arguments: Any) -> Any:
+        function, draws, graph = call  # one argument: PyTorch looks at each
         wanted = function._places(ctx.needs_input_grad) if graph else ()
         made = function.value_and_gradient(draws, arguments, wanted) if wanted and function._scalar else None
         outputs, kinds, draws, gradient = made or (*function._lending(draws, function.procedure, *arguments), None)
@@ -262,7 +263,7 @@ class _Apply(torch.autograd.Function):
         if _none(cotangents):
             return tuple(parts)
         if torch.is_grad_enabled() or _transforms_active():  # which asks about traces itself
-            return (None, None, None, *_pulled(ctx, arguments, cotangents))
+            return (None, *_pulled(ctx, arguments, cotangents))
         if _modes() or _jit_state() is not None or _includes(_PRE_DISPATCH):
             _refuse_traces()
         if gradient is not None:
