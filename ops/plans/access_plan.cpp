@@ -145,9 +145,16 @@ AccessPlan::AccessPlan(Parts parts) : parts_(std::move(parts)), digest_(digest_o
   uses_at_.resize(parts_.uses.size());
   dropped_.assign(blocks, size() + 1);
   std::vector<std::uint32_t> next(first_position_.begin(), first_position_.end() - 1);
+  std::vector<bool> made(blocks, false);
+  std::uint64_t now = 0, most = 0; // bytes of what was made in it
   for (std::size_t i = 0; i <= size(); ++i) {
-    for (const Change& change : changes(i))
+    for (const Change& change : changes(i)) {
       if (!change.made) dropped_[change.block] = i;
+      const std::uint64_t bytes = parts_.blocks[change.block].bytes;
+      if (change.made) made[change.block] = true;
+      if (made[change.block]) change.made ? now += bytes : now -= bytes;
+      most = std::max(most, now);
+    }
     if (i == size()) break;
     for (const PlannedUse& use : uses(i)) {
       const std::uint32_t at = next[use.block]++;
@@ -156,6 +163,9 @@ AccessPlan::AccessPlan(Parts parts) : parts_(std::move(parts)), digest_(digest_o
     }
     begins_.push_back(begins_.back() + parts_.durations[i]);
   }
+  bytes_at_once_ = most;
+  for (std::size_t i = 0; i < blocks; ++i)
+    if (!made[i]) bytes_at_once_ += parts_.blocks[i].bytes;
 }
 
 std::optional<AccessPlan> AccessPlan::made_of(Parts parts, std::string& fault) {

@@ -110,6 +110,9 @@ public:
   // The place in front of which it is dropped; size() + 1 if it is not.
   std::size_t dropped(std::uint32_t block) const { return dropped_[block]; }
 
+  // Of all blocks that are there at once, at most; what was there before is there to the end.
+  std::uint64_t bytes_at_once() const { return bytes_at_once_; }
+
   // Whatever the caller says of the program that was recorded: its digest.
   std::uint64_t program() const { return parts_.program; }
   // Of everything that the plan says.
@@ -147,7 +150,7 @@ private:
   std::vector<Use> uses_at_;
   std::vector<std::size_t> dropped_;
   std::vector<Picoseconds> begins_ = {0};
-  std::uint64_t digest_ = 0;
+  std::uint64_t digest_ = 0, bytes_at_once_ = 0;
 };
 
 // Makes a plan of what happens.

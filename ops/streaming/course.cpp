@@ -11,6 +11,11 @@
 namespace cairn::ops::streaming {
 
 void Course::finish(std::uint64_t next) {
+  if (std::exchange(has_room_, false))
+    if (const auto known = known_.find(code_); known != known_.end()) {
+      known->second.next = next;
+      known->second.crowded = counts_.evictions != evicted_before_;
+    }
   const bool kept_to = follower_ != nullptr && follower_->divergences() == 0;
   if (follower_ != nullptr) {
     const auto known = known_.find(code_);
@@ -50,7 +55,8 @@ void Course::keep(Known known) {
   kept_ += bytes;
 }
 
-void Course::begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_leaves, const plans::Memory& memory) {
+void Course::begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_leaves, bool leaves_are_there,
+                   const plans::Memory& memory) {
   if (begun_) finish(code);
   begun_ = true;
   code_ = code;
@@ -58,6 +64,11 @@ void Course::begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_l
   const auto known = known_.find(code);
   if (known != known_.end()) known->second.begun = calls_;
   if (known != known_.end() && known->second.plan->why_not(code, bytes_of_leaves).empty()) {
+    if (leaves_are_there && !known->second.crowded && known->second.plan->bytes_at_once() <= memory.capacity) {
+      has_room_ = true;
+      evicted_before_ = counts_.evictions;
+      return;
+    }
     // Where the same call came behind it, as a training's steps do, it will come again.
     follow(known->second, known->second.next == code ? plans::Ending::again : plans::Ending::once, memory);
     if (known->second.recordings == kMostRecordings) return;

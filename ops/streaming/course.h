@@ -21,8 +21,10 @@ public:
   explicit Course(Counts& counts) : counts_(counts) {}
 
   // The call before ends here, and its plan, if it was recorded, is kept. A plan that was not kept to is forgotten. `memory`: in
-  // which plans are followed.
-  void begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_leaves, const plans::Memory& memory);
+  // which plans are followed. `leaves_are_there`: in that memory; where it then has room for all that the plan knows of, there is
+  // nothing to foresee, and the call is neither followed nor recorded.
+  void begin(std::uint64_t code, std::span<const std::uint64_t> bytes_of_leaves, bool leaves_are_there,
+             const plans::Memory& memory);
   // A call that the program asked for, which outlives its stay here; null: what follows belongs to no call. `follows`: its plan
   // is followed, if it has one.
   void enter(Call* call, bool follows, const plans::Memory& memory);
@@ -41,6 +43,8 @@ public:
   void made(plans::Name name, std::int64_t bytes);
   // Where there is no memory to note it, the call is not recorded further.
   void dropped(plans::Name name) noexcept;
+  // The call is known, and nothing has to move.
+  bool has_room() const { return has_room_; }
   // Null: no plan is followed.
   const plans::Follower* follower() const { return follower_.get(); }
   const plans::Foresight* foresight() const { return follower_ == nullptr ? nullptr : foresight_.get(); }
@@ -65,6 +69,7 @@ private:
     std::shared_ptr<const plans::Foresight> again, once;
     int recordings = 0;
     std::uint64_t begun = 0; // by the number of the call, when it was made last
+    bool crowded = false;    // something had to leave although all of the plan has room
   };
   void finish(std::uint64_t next);
   void keep(Known known);
@@ -88,7 +93,8 @@ private:
   Known by_program_;
   std::vector<std::pair<std::uint64_t, Known>> before_; // without their plans, by digest, the latest at the end
   std::uint64_t code_ = 0;
-  bool begun_ = false;
+  bool begun_ = false, has_room_ = false;
+  std::int64_t evicted_before_ = 0; // blocks, when a call with room for all began
   std::optional<plans::Recorder> recorder_;
   std::size_t recorded_ = 0;
   std::shared_ptr<const plans::AccessPlan> plan_; // of the follower

@@ -300,8 +300,11 @@ void Residency::look_ahead() {
 void Residency::begin_call(std::uint64_t code, std::span<StreamedBlock* const> leaves) {
   if (backing_.device_budget() == 0) return;
   if (backing_.streaming().policy != plans::Policy::planned) return trace_moment("a call begins");
-  course_.begin(code, name_leaves(leaves), memory());
-  trace_moment(course_.follower() != nullptr ? "a call begins along its plan" : "a call begins and is recorded");
+  const bool are_there = std::ranges::all_of(leaves, [](const StreamedBlock* leaf) { return leaf->device_is_current; });
+  course_.begin(code, name_leaves(leaves), are_there, memory());
+  trace_moment(course_.has_room()              ? "a call begins for which there is room"
+               : course_.follower() != nullptr ? "a call begins along its plan"
+                                               : "a call begins and is recorded");
   look_ahead();
 }
 

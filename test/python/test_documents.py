@@ -29,6 +29,12 @@ class Documents(unittest.TestCase):
                 exec(compile(code, "python.md", "exec"), names)
             self.assertEqual(printed.getvalue(), re.sub(r"^# ?", "", expected, flags=re.MULTILINE))
 
+    def test_the_page_has_every_name(self):
+        with open(os.path.join(ROOT, "docs", "python.md"), encoding="utf-8") as file:
+            page = file.read()
+        for name in cairn.__all__:
+            self.assertRegex(page, rf"\b{name}\b")
+
     def test_docstrings(self):
         self.assertEqual(doctest.testmod(cairn).failed, 0)
         for name in cairn.__all__:

@@ -44,25 +44,43 @@ class Arguments(unittest.TestCase):
     def test_of_compile(self):
         for source in (None, b"(define x 1)", 3):
             self.refused(TypeError, "source: expected the text of a program or the path", lambda: cairn.compile(source))
-        for level in (9, -1, "2"):
+        for level in (9, -1, "2", True, 1.0):
             self.refused(ValueError, "level: 0, 1 or 2", lambda: cairn.compile("1", level=level))
         self.refused(TypeError, "an int, or text such as", lambda: cairn.compile("1", memory=1e6))
-        self.refused(ValueError, "is no size", lambda: cairn.compile("1", memory="lots"))
+        self.refused(ValueError, "memory: 'lots' is no size", lambda: cairn.compile("1", memory="lots"))
+        for nothing in (0, "0", -1):
+            self.refused(ValueError, "memory: a number of bytes from 1 on", lambda: cairn.compile("1", memory=nothing))
+        self.refused(ValueError, "output_bytes: a number of bytes from 0 on, not -1", lambda: cairn.compile("1", output_bytes=-1))
+        self.refused(ValueError, "spill_bytes: 'x' is no size", lambda: cairn.compile("1", spill_bytes="x"))
+        self.refused(ValueError, "seed: expected an int from 0 on, below 2.64, got -1", lambda: cairn.compile("1", seed=-1))
+        self.refused(TypeError, "seed: expected an int, got a str", lambda: cairn.compile("1", seed="x"))
+        for wrong in ("abc", 3, [3], b"abc"):
+            self.refused(TypeError, "arguments: expected a list of str", lambda: cairn.compile("1", arguments=wrong))
+        for option in ("read", "write", "libraries"):
+            for wrong in (3, [3], b"abc", [b"abc"], "", [""]):
+                self.refused(TypeError, f"{option}: expected a path", lambda: cairn.compile("1", **{option: wrong}))
         self.refused(ValueError, "character 0", lambda: cairn.compile("1", schedule="auto\0x"))
         self.refused(ValueError, "character 0", lambda: self.m["f\0x"])
         self.refused(ValueError, "parameters", lambda: cairn.host(abs, parameters=2**32))
-        self.refused(TypeError, "is a function, not a int", lambda: cairn.compile("(define (g) (h))", hosts={"h": 3}))
+        self.refused(TypeError, "is a function, not an int", lambda: cairn.compile("(define (g) (h))", hosts={"h": 3}))
 
     def test_of_operators(self):
         for wrong in ("0", 0.5, (0.5,), True, None):
             self.refused(TypeError, "argnums: the place of an argument", lambda: cairn.grad(self.m.f, wrong))
+        self.refused(TypeError, "is differentiated, not an object", lambda: cairn.grad(object()))
         self.refused(cairn.ProgramError, "called with fewer arguments", lambda: cairn.grad(self.m.f, 5)(2.0))
+        for places, given in ((0, ()), (0, (2.0,)), ((0, 1), (2.0, 3.0))):
+            self.refused(cairn.ProgramError, "hvp: expected the arguments of the procedure and, behind them, a vector", lambda: cairn.hvp(self.m.f, places)(*given))
+        self.refused(ValueError, "jacobian: by one argument", lambda: cairn.jacobian(self.m.f, (0,)))
         self.assertEqual(cairn.grad(self.m.f, np.int64(0), memory=np.int64(10**6))(2.0), 4.0)
         self.refused(TypeError, "got the float 1000000.0", lambda: cairn.grad(self.m.f, memory=1e6))
         self.refused(TypeError, r"the rule is a procedure of the program, such as .define rule", lambda: cairn.update(self.m.f, lambda: 0))
 
     def test_places_in_arguments(self):
         self.refused(TypeError, r"""argument 1\['k'\]\[1\]: a set is no value""", lambda: self.m.g({"k": [1, {2}]}))
+
+    def test_articles(self):
+        self.refused(TypeError, "argument 1: an object is no value", lambda: self.m.f(object()))
 
     def test_keys_that_are_one_key_to_python(self):
         m = cairn.compile("(define (f) (dict-set (dict-set (dict) \"a\" 1) 'a 2))")
@@ -91,6 +109,16 @@ class Messages(unittest.TestCase):
         with self.assertRaises(cairn.ProgramError):
             cairn.compile("(define x 1)\n(car x)")
 
+    def test_what_errors_have(self):
+        m = cairn.compile("(define (bad x) (car x))\n(define (large n) (make-vector n 0))", memory="2MiB")
+        m.cancel()
+        place = {"file", "line", "column", "message"}
+        for kind, has, action in ((cairn.CompileError, place, lambda: cairn.compile("(")), (cairn.CancelledError, {"run"}, lambda: m.bad([1])),
+                                  (cairn.ProgramError, place | {"calls"}, lambda: m.bad(1)), (cairn.BudgetError, place | {"calls"}, lambda: m.large(10**7))):
+            with self.assertRaises(kind) as raised:
+                action()
+            self.assertEqual({name for name in place | {"calls", "run"} if getattr(raised.exception, name, None)}, has)
+
     def test_warnings_are_pythons(self):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -103,8 +131,10 @@ class Messages(unittest.TestCase):
             m.f(10**7)
         self.assertIsInstance(raised.exception, MemoryError)
         self.assertEqual(len(m.f(10)), 10)
-        with self.assertRaises(cairn.BudgetError):
-            cairn.compile('(display "a text of some length")', output_bytes=5, output=False)
+        for size in (0, 5, "5"):
+            with self.assertRaises(cairn.BudgetError):
+                cairn.compile('(display "a text of some length")', output_bytes=size, output=False)
+        cairn.compile('(display "a text of some length")', output_bytes="1KiB", output=False)
 
 
 class Sources(unittest.TestCase):
@@ -117,6 +147,8 @@ class Sources(unittest.TestCase):
             (place / "libs" / "lib.scm").write_text("(define (h x) (+ 1 x))")
             self.assertEqual(cairn.compile(place / "main.scm", libraries=[place / "libs"]).f(3), 8)
             self.assertEqual(cairn.compile(str(place / "main.scm"), libraries=[str(place / "libs")]).f(3), 8)
+            for one in (place / "libs", str(place / "libs")):
+                self.assertEqual(cairn.compile(place / "main.scm", libraries=one).f(3), 8)
             with self.assertRaises(cairn.CompileError):
                 cairn.compile(place / "main.scm")
         with self.assertRaises(FileNotFoundError):
@@ -154,6 +186,10 @@ class Sources(unittest.TestCase):
             cairn.compile("1", schedule="quick")
         with self.assertRaises(cairn.ProgramError):
             cairn.compile("(define (f x) (log x))", check_nan=True).f(-1.0)
+        with self.assertRaisesRegex(cairn.Error, r"profile=True"):
+            cairn.compile("1").profile
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(cairn.compile("(define (f x) x)", spill=pathlib.Path(folder), spill_bytes="1MiB").f(2), 2)
         self.assertIn("f", cairn.compile("(define (f n) (if (= n 0) 0 (f (- n 1))))\n(f 100)", profile=True).profile)
 
     def test_files_are_granted(self):
@@ -161,14 +197,43 @@ class Sources(unittest.TestCase):
             path = os.path.join(folder, "x.npy")
             np.save(path, np.arange(3.0))
             text = "(define (f path) (sumall (read-npy path)))\n(define (g path) (write-text path \"x\"))"
-            with self.assertRaises(cairn.ProgramError):
+            with self.assertRaisesRegex(cairn.ProgramError, r"may not be read; compile\(read=\[...\]\) grants") as raised:
                 cairn.compile(text).f(path)
+            self.assertRegex(raised.exception.message, r"compile\(read=")
             m = cairn.compile(text, read=[folder])
             self.assertEqual(m.f(path), 3.0)
-            with self.assertRaises(cairn.ProgramError):
+            with self.assertRaisesRegex(cairn.ProgramError, r"may not be written; compile\(write=\[...\]\) grants"):
                 m.g(os.path.join(folder, "y"))
             cairn.compile(text, write=[folder]).g(os.path.join(folder, "y"))
             self.assertEqual(pathlib.Path(folder, "y").read_text(), "x")
+
+    def test_one_path_grants_itself_and_nothing_else(self):
+        text = "(define (f path) (sumall (read-npy path)))\n(define (g path) (write-text path \"x\"))"
+        with tempfile.TemporaryDirectory() as folder:
+            data = os.path.join(folder, "data")
+            os.mkdir(data)
+            for place in (folder, data):
+                np.save(os.path.join(place, "x.npy"), np.arange(3.0))
+            for one in (data, pathlib.Path(data)):
+                m = cairn.compile(text, read=one, write=one)
+                self.assertEqual(m.f(os.path.join(data, "x.npy")), 3.0)
+                m.g(os.path.join(data, "y"))
+                for outside in (lambda: m.f(os.path.join(folder, "x.npy")), lambda: m.g(os.path.join(folder, "y"))):
+                    with self.assertRaisesRegex(cairn.ProgramError, "may not be"):
+                        outside()
+
+    def test_definitions_of_the_packages_own_are_none_of_the_programs(self):
+        m = cairn.compile("(define (f x) x)")
+        self.assertEqual(("f" in m, "python/grad" in m, 3 in m, list(m)), (True, False, False, ["f"]))
+        with self.assertRaises(AttributeError):
+            m["python/grad"]
+
+    def test_a_device_that_was_not_built(self):
+        try:
+            cairn.compile("1", device="cuda")
+        except cairn.Error as error:
+            if "not installed" in str(error):
+                self.assertIn("pip install . --config-settings=cmake.define.CAIRN_CUDA=ON", str(error))
 
 
 class Streams(unittest.TestCase):

@@ -68,6 +68,16 @@ class Budgets(unittest.TestCase):
         self.assertGreater(slices, 10)
         self.assertEqual(run.value, 1000.0)
         self.assertEqual(run.resume().value, 1000.0)
+        for question in (lambda: run.steps, lambda: run.progress, lambda: run.where, lambda: run.capsule):
+            with self.assertRaisesRegex(RuntimeError, "has ended.*`value`"):
+                question()
+
+    def test_budgets_that_are_none(self):
+        run = self.m.count.start(1000, 0.0)
+        for name, wrong, error in (("steps", -1, ValueError), ("work", -1, ValueError), ("steps", 2**64, ValueError), ("steps", 1.5, TypeError), ("work", True, TypeError)):
+            with self.assertRaisesRegex(error, f"{name}: expected an int"):
+                run.resume(**{name: wrong})
+        self.assertEqual(run.value, 1000.0)
 
     def test_work(self):
         run = self.m.products.start(100, 10)
@@ -236,6 +246,8 @@ class Capsules(unittest.TestCase):
 class Signals(unittest.TestCase):
     def setUp(self):
         self.m = cairn.compile(PROGRAM)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background of a shell ignore it
+        self.addCleanup(signal.signal, signal.SIGINT, before)
 
     def stopped(self, call, seconds, machine=None):
         interrupt_after(seconds, machine or self.m._machine)

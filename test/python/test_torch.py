@@ -244,6 +244,19 @@ class Torch(unittest.TestCase):
             expected, = torch.autograd.grad(3 * torch.tanh(self.x @ self.w).square().sum(), self.w)
             torch.testing.assert_close(gradient, expected)
 
+    def test_gradients_by_some_arguments_of_any_number(self):
+        f = cairn.torch.function(cairn.compile("(define (f . xs) (apply * xs))").f)
+        grid = torch.arange(1, 4, dtype=torch.float64)
+        for wanted in ((True,), (True, True), (False, True), (True, False, True), (True, True, True)):
+            results = []
+            for function in (f, lambda *xs: torch.stack(xs).prod(0)):
+                xs = [(grid + i).requires_grad_(w) for i, w in enumerate(wanted)]
+                results.append(torch.autograd.grad(function(*xs), [x for x in xs if x.requires_grad], grid))
+            torch.testing.assert_close(*results)
+        x = torch.ones(3, requires_grad=True)
+        constant = cairn.torch.function(cairn.compile("(define (f . xs) (fill '(3) 2.))").f)
+        self.assertEqual(torch.autograd.grad(constant(x, x * 2).sum(), x)[0].tolist(), [0, 0, 0])
+
     def test_what_has_no_gradient(self):
         function = cairn.torch.function(self.m.scaled)
         gradient, = torch.autograd.grad(function(self.x, 3).sum(), self.x)
@@ -336,6 +349,27 @@ class Torch(unittest.TestCase):
         self.assertGreater(steps(lambda: f(x)), steps(lambda: m.f(np.ones(1, np.float32))))
         with self.assertRaisesRegex(ValueError, "an argument of its own"):
             cairn.torch.function(m.g)([x])
+
+    def test_errors_of_the_program_are_told_and_nothing_is_run_again_for_them(self):
+        told, calls = [], []
+
+        def host(x):
+            calls.append(x)
+            if len(calls) > 1:
+                raise OSError("gone")
+            return x
+
+        m = cairn.compile("(define (f x) (begin (display \"once \") (let ((y (sumall x))) (if (> y 100) (car y) (+ y (* 0 (seen 1)))))))", hosts={"seen": host},
+                          output=told.append)
+        f, x = cairn.torch.function(m.f), torch.ones(3, requires_grad=True)
+        f(x)  # one number: the next call computes the gradient at once
+        with self.assertRaisesRegex(cairn.ProgramError, "OSError: gone") as raised:
+            f(x)
+        self.assertIsInstance(raised.exception.__cause__, OSError)
+        self.assertEqual(("".join(told), len(calls)), ("once once ", 2))
+        with self.assertRaisesRegex(cairn.ProgramError, "car: expected a pair"):
+            f((100 * x).detach().requires_grad_())
+        self.assertEqual("".join(told), "once once once ")
 
     def test_values_that_change_their_form(self):
         f = cairn.torch.function(cairn.compile("(define (f x) (if (> (sumall x) 0) (sumall x) (* 2 x)))").f)

@@ -13,6 +13,7 @@ import unittest
 import cairn
 
 RIGHT = """
+import pathlib
 import pickle
 from typing import Dict, List, Tuple
 
@@ -25,7 +26,7 @@ def doubled(x: float) -> float:
     return 2 * x
 
 
-m: cairn.Module = cairn.compile("(define (f x) (double x))", memory="2GiB", hosts={"double": cairn.host(doubled, derivative=lambda x, y: [[2.0]])})
+m: cairn.Module = cairn.compile("(define (f x) (double x))", memory="2GiB", output_bytes="1MiB", read="data", libraries=["a", pathlib.Path("b")], hosts={"double": cairn.host(doubled, derivative=lambda x, y: [[2.0]])})
 print(m.f(np.ones(3)), m["f"](2.0), m.memory["all"] + m.steps)
 gradient = cairn.grad(m.f, 0, memory="1MiB")
 second: cairn.Procedure = cairn.grad(cairn.grad(m.f, (0, 1)), checkpoint="bisection")
@@ -52,7 +53,9 @@ m = cairn.compile("(define (f x) x)")
 cairn.compile(3)  # wrong
 cairn.compile("1", memory=[])  # wrong
 cairn.compile("1", budget=3)  # wrong
+cairn.compile("1", arguments=3)  # wrong
 cairn.grad(m.f, "x")  # wrong
+cairn.jacobian(m.f, (0, 1))  # wrong
 cairn.grad(m.f).explanation  # wrong
 cairn.grad(m.f).start(3).resume(steps="many")  # wrong
 cairn.grad(abs)  # wrong
@@ -92,7 +95,7 @@ class Types(unittest.TestCase):
                         if inspect.isfunction(function):
                             seen += 1
                             self.checked(function, f"{name}.{member}")
-                            if not member.startswith("_"):
+                            if not member.startswith("_") or member == "__call__":
                                 self.assertTrue(function.__doc__, f"{name}.{member}")
         self.assertGreater(seen, 25)
 

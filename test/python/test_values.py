@@ -260,7 +260,7 @@ class Arrays(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, r"argument 1\[0\]: the array is on another device \(DLPack's 2:1\)"):
             self.m.same([Exported(given, kind=2, number=1)])
         for device in ("abc", None, (1,), ("cpu", 0), [1, 0]):
-            with self.assertRaisesRegex(TypeError, r"argument 1\[0\]: __dlpack_device__ of a Exported.*two integers"):
+            with self.assertRaisesRegex(TypeError, r"argument 1\[0\]: __dlpack_device__ of an Exported.*two integers"):
                 self.m.same([Exported(given, device)])
         backwards = Exported(given, data=given[:, 2:].ctypes.data, strides=[3, -1])
         self.assertEqual(self.m.same(backwards).tolist(), given[:, ::-1].tolist())

@@ -57,6 +57,7 @@ TEST_CASE("a plan is what was recorded") {
   CHECK(plan.program() == 7);
   CHECK(plan.duration() == 6'000'000);
   CHECK(plan.begins(2) == 3'000'000);
+  CHECK(plan.bytes_at_once() == 100 + 50 + 8);
   CHECK(plan.begins(3 + 1) == 7'000'000);
   REQUIRE(plan.blocks().size() == 3);
   CHECK(plan.blocks()[0] == PlannedBlock{leaf_name(3), 100});

@@ -4,10 +4,25 @@ from ._runs import Run
 
 Holder = Callable[[bytes], None]
 version: int
+HELPERS: str  # the file of helpers.scm in messages
+STATUS_OK: int
+STATUS_OUT_OF_STEPS: int
+STATUS_PROGRAM_ERROR: int
+STATUS_OVER_BUDGET: int
+STATUS_BAD_SOURCE: int
+STATUS_BAD_MODULE: int
+STATUS_BAD_CAPSULE: int
+STATUS_BAD_ARGUMENT: int
+STATUS_NO_FILE: int
+STATUS_OUT_OF_MEMORY: int
+STATUS_INTERNAL: int
+STATUS_CANCELLED: int
+STATUS_NOT_DEFINED: int
+STATUS_WRONG_KIND: int
+STATUS_OUT_OF_WORK: int
 
 class Machine:
     program: Any
-    suspended: bool
     busy: bool
     begun: int
     def __init__(self, **options: Any) -> None: ...

@@ -4,9 +4,12 @@ from __future__ import annotations
 import operator
 from typing import Any, Callable, List, Literal, Optional, Sequence, Tuple, Union, overload
 
-from ._cairn import Procedure
+from . import _cairn
+from ._cairn import Machine, Procedure
+from ._errors import ProgramError, refusal
 from ._explanation import Explanation
-from ._programs import _bytes_of, program_of
+from ._kinds import kind_of
+from ._programs import bytes_of, program_of
 
 Places = Union[int, Sequence[int]]
 Checkpoint = Union[bool, str]
@@ -24,6 +27,7 @@ class Explained:
         self.machine = procedure.machine
 
     def __call__(self, *arguments: Any) -> Any:
+        """As the procedure; ``explanation`` is of this call then."""
         machine = self.machine
         machine.keep_gradients()
         try:
@@ -65,14 +69,14 @@ def _how(checkpoint: Checkpoint, memory: Size) -> Union[bool, str]:
         return checkpoint
     if checkpoint is not True and checkpoint != "auto":
         raise ValueError("memory= plans by the schedule `auto`; another one is not told how much there is")
-    return f"auto,memory={_bytes_of(memory)}"
+    return f"auto,memory={bytes_of('memory', memory)}"
 
 
 def _procedure(f: Differentiable, device: Optional[str]) -> Procedure:
     """The procedure itself, or that of its name in a machine on the device."""
     f = getattr(f, "_procedure", f)
     if not isinstance(f, Procedure):
-        raise TypeError(f"a procedure of a program is differentiated, not a {type(f).__name__}")
+        raise TypeError(f"a procedure of a program is differentiated, not {kind_of(f)}")
     program = program_of(f.machine)
     if device is None or device == (program.options.get("device") or "cpu"):
         return f
@@ -82,8 +86,18 @@ def _procedure(f: Differentiable, device: Optional[str]) -> Procedure:
     return found
 
 
+def _check_schedule(machine: Machine, schedule: str) -> None:
+    try:
+        machine.lookup("python/check-schedule")(schedule)
+    except ProgramError as error:
+        raise refusal(_cairn.STATUS_BAD_ARGUMENT, f"checkpoint: {error.message}") from None
+
+
 def _made(helper: str, f: Procedure, *settings: Any, explain: bool = False) -> Any:
     machine = f.machine
+    for setting in settings:
+        if isinstance(setting, str):
+            _check_schedule(machine, setting)
     made = machine.lookup("python/" + helper)(f, *settings)
     return Explained(made, f"{helper} of {f.__name__ or 'a procedure'}") if explain else made
 
@@ -97,11 +111,11 @@ def grad(f: Differentiable, argnums: Places = 0, *, checkpoint: Checkpoint = Tru
 def grad(f: Differentiable, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Size = None, device: Optional[str] = None,
          explain: bool = False) -> Any:
     """The gradient of a procedure whose value is a number, or an array of one element: a procedure of the same arguments, whose value is like the
-    argument ``argnums``, or a tuple of such for several. A part that does not matter may be 0.
+    argument ``argnums``, or a tuple of such for several. Where the value does not depend on a part, array or structure, its gradient may be the number 0.
 
     checkpoint: true runs it under the schedule in force, ``"auto"`` if nothing else was said, within the memory there is; text is a schedule of its
     own; false keeps the whole run on one tape. The gradient is the same, to the last bit.
-    memory: plans for so many bytes, a number or text such as ``"20MiB"``.
+    memory: plans for so many bytes, a number or text such as ``"20MiB"``: a goal, within ``compile(memory=)``, which is what may not be exceeded.
     device: where the arrays that the program makes live: "cpu", "emulated", "cuda".
     explain: the function that comes back has an attribute ``explanation`` after each call.
     """
@@ -144,12 +158,12 @@ def vjp(f: Differentiable, *primals: Any, checkpoint: Checkpoint = True, memory:
 
 
 @overload
-def jacobian(f: Differentiable, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Size = None,
+def jacobian(f: Differentiable, argnums: int = 0, *, checkpoint: Checkpoint = True, memory: Size = None,
              device: Optional[str] = None, explain: Literal[False] = False) -> Procedure: ...
 @overload
-def jacobian(f: Differentiable, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Size = None,
+def jacobian(f: Differentiable, argnums: int = 0, *, checkpoint: Checkpoint = True, memory: Size = None,
              device: Optional[str] = None, explain: Literal[True]) -> Explained: ...
-def jacobian(f: Differentiable, argnums: Places = 0, *, checkpoint: Checkpoint = True, memory: Size = None, device: Optional[str] = None,
+def jacobian(f: Differentiable, argnums: int = 0, *, checkpoint: Checkpoint = True, memory: Size = None, device: Optional[str] = None,
              explain: bool = False) -> Any:
     """The value of ``f`` with each number in it replaced by its gradient; an array by one of the shape of the value followed by that of the
     argument. Forward or reverse mode, whichever runs ``f`` less often."""
@@ -186,7 +200,7 @@ def update(f: Differentiable, rule: Procedure, *, checkpoint: Checkpoint = True,
     """
     chosen = _procedure(f, device)
     if not isinstance(rule, Procedure):
-        raise TypeError(f"update: the rule is a procedure of the program, such as (define rule (adam .01)), not a {type(rule).__name__}")
+        raise TypeError(f"update: the rule is a procedure of the program, such as (define rule (adam .01)), not {kind_of(rule)}")
     if chosen.machine is not rule.machine:
         rule = _procedure(rule, device)
     return _made("update", chosen, _how(checkpoint, memory), rule, explain=explain)

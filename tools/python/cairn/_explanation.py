@@ -6,8 +6,9 @@ import json
 import re
 from typing import Any, Dict, List
 
+from . import _cairn
 
-_OURS = re.compile(r"cairn-python\.scm:\d+:\d+")
+_OURS = re.compile(re.escape(_cairn.HELPERS) + r":\d+:\d+")
 
 
 class Explanation:

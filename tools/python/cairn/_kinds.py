@@ -4,6 +4,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 
+def kind_of(value: object) -> str:
+    """For messages: "an int"."""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
 class Symbol(str):
     """A symbol of a program, such as ``'adam``: a string to Python, another kind than strings to Cairn."""
 

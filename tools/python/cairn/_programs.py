@@ -12,6 +12,8 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 
 from . import _cairn
 from ._cairn import Machine, Procedure
+from ._errors import refusal
+from ._kinds import kind_of
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _OURS = "python/"  # what names of the package's own definitions begin with
@@ -47,7 +49,7 @@ def host(call: Callable[..., Any], *, parameters: Optional[int] = None, derivati
     give the same for the same arguments, and nothing of its results is kept meanwhile.
     """
     if not callable(call):
-        raise TypeError(f"a procedure of the host is a function, not a {type(call).__name__}")
+        raise TypeError(f"a procedure of the host is a function, not {kind_of(call)}")
     if parameters is not None and not 0 <= parameters < 1 << 16:
         raise ValueError(f"parameters: how many arguments the function takes, not {parameters}")
     return Host(call, _parameters_of(call) if parameters is None else parameters, derivative, reverse, forward, repeatable)
@@ -63,20 +65,47 @@ def _parameters_of(call: Callable[..., Any]) -> int:
     return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty for p in found)
 
 
-def _bytes_of(size: Union[int, str, None]) -> Optional[int]:
-    """A size, such as 1000, "64MiB", "2GB"."""
+def bytes_of(option: str, size: Union[int, str, None], least: int = 1) -> Optional[int]:
+    """A size, such as 1000, "64MiB", "2GB"; messages name the option."""
     if size is None:
         return None
+    found: Optional[int]
     if hasattr(size, "__index__") and not isinstance(size, bool):
-        if operator.index(size) <= 0:
-            raise ValueError(f"memory: a number of bytes, not {size}")
-        return operator.index(size)
-    if not isinstance(size, str):
-        raise TypeError(f"memory: expected a number of bytes that is an int, or text such as \"64MiB\", got the {type(size).__name__} {size!r}")
-    found = _cairn.size_of(size)
-    if found is None:
-        raise ValueError(f"{size!r} is no size: 1000, \"64MiB\", \"2GB\" are")
+        found = operator.index(size)
+    elif isinstance(size, str):
+        found = _cairn.size_of(size)
+        if found is None:
+            raise ValueError(f"{option}: {size!r} is no size: 1000, \"64MiB\", \"2GB\" are")
+    else:
+        raise TypeError(f"{option}: expected a number of bytes that is an int, or text such as \"64MiB\", got the {type(size).__name__} {size!r}")
+    if found < least:
+        raise ValueError(f"{option}: a number of bytes from {least} on, not {size}")
     return found
+
+
+_Path = Union[str, "os.PathLike[str]"]
+
+
+def _paths_of(option: str, given: Union[_Path, Sequence[_Path]]) -> List[str]:
+    """Paths. One that stands alone is one: a text is no sequence of its letters, of which ``/`` would be the whole file system."""
+    paths: List[Any]
+    try:
+        paths = [os.fspath(path) for path in ([given] if isinstance(given, (str, os.PathLike)) else given)]
+    except TypeError:
+        paths = [None]  # refused below
+    if not all(isinstance(path, str) and path for path in paths):
+        raise TypeError(f"{option}: expected a path that is a str or an os.PathLike, or a list of such, got {given!r}")
+    return paths
+
+
+def _words_of(given: Sequence[str]) -> List[str]:
+    try:
+        words: List[Any] = list(given)
+    except TypeError:
+        words = [None]  # refused below
+    if isinstance(given, str) or not all(isinstance(word, str) for word in words):
+        raise TypeError(f"arguments: expected a list of str, got {given!r}")
+    return words
 
 
 def _writer(output: Any) -> Optional[Callable[[str], Any]]:
@@ -87,7 +116,7 @@ def _writer(output: Any) -> Optional[Callable[[str], Any]]:
     write: Any = getattr(output, "write", output)
     if callable(write):
         return cast(Callable[[str], Any], write)
-    raise TypeError(f"output: expected a stream or a function of text, got a {type(output).__name__}")
+    raise TypeError(f"output: expected a stream or a function of text, got {kind_of(output)}")
 
 
 class _Later:
@@ -115,7 +144,7 @@ def _reader(given: Any) -> Optional[Callable[[], str]]:
     try:
         lines = iter(given)
     except TypeError:
-        raise TypeError(f"input: expected a stream, text, lines or a function that gives lines, got a {type(given).__name__}") from None
+        raise TypeError(f"input: expected a stream, text, lines or a function that gives lines, got {kind_of(given)}") from None
     return lambda: next(lines, "")
 
 
@@ -241,7 +270,7 @@ class Module:
         return (n for n in self._program.names if not n.startswith(_OURS))
 
     def __contains__(self, name: object) -> bool:
-        return name in self._program.names
+        return name in self._program.names and not str(name).startswith(_OURS)
 
     def copy(self) -> "Module":
         """The same program in a machine of its own, where it runs again (what it prints is not printed again)."""
@@ -267,6 +296,8 @@ class Module:
     @property
     def profile(self) -> str:
         """With ``compile(profile=True)``: tables of steps, time and bytes by procedure and by line."""
+        if not self._program.options.get("profile"):
+            raise refusal(_cairn.STATUS_BAD_ARGUMENT, "profile: nothing was counted; compile(..., profile=True) counts")
         return self._machine.profile()
 
     @property
@@ -288,32 +319,35 @@ def _is_path(source: Any) -> bool:
 
 
 def compile(source: Union[str, "os.PathLike[str]"], *, name: Optional[str] = None,
-            hosts: Optional[Mapping[str, Union[Host, Callable[..., Any]]]] = None, libraries: Sequence[Union[str, "os.PathLike[str]"]] = (),
+            hosts: Optional[Mapping[str, Union[Host, Callable[..., Any]]]] = None, libraries: Union[_Path, Sequence[_Path]] = (),
             memory: Union[int, str, None] = None, output: Any = None, input: Any = None,
             report: Optional[Callable[[Dict[str, float]], Any]] = None, explain: Optional[Callable[[str], Any]] = None, seed: int = 0,
-            schedule: Optional[str] = None, device: Optional[str] = None, spill: Optional[str] = None, costs: Optional[str] = None,
-            arguments: Sequence[str] = (), read: Sequence[Union[str, "os.PathLike[str]"]] = (),
-            write: Sequence[Union[str, "os.PathLike[str]"]] = (), output_bytes: Optional[int] = None, check_nan: bool = False,
+            schedule: Optional[str] = None, device: Optional[str] = None, spill: Optional[_Path] = None, spill_bytes: Union[int, str, None] = None,
+            costs: Optional[str] = None, arguments: Sequence[str] = (), read: Union[_Path, Sequence[_Path]] = (),
+            write: Union[_Path, Sequence[_Path]] = (), output_bytes: Union[int, str, None] = None, check_nan: bool = False,
             profile: bool = False, level: int = 2) -> Module:
     """Compiles a program, runs it, and gives its definitions.
 
     ``source`` is the text, or a path: an ``os.PathLike``, or a string that ends with ``.scm`` or ``.vlad``. ``name`` is what messages call a text.
 
     hosts: functions of Python's that the program calls, by their names there: :func:`host` gives them rules of derivatives.
-    libraries: folders where ``(import name)`` looks after that of the program.
-    memory: the budget of the machine, in bytes or as text such as ``"2GiB"``; three quarters of what there is if nothing is said.
+    libraries: folders, or one, where ``(import name)`` looks after that of the program.
+    memory: what the machine may have at most, in bytes or as text such as ``"2GiB"``; three quarters of what there is if nothing is said. More is a
+    :class:`BudgetError`. (``memory=`` of :func:`grad` is a goal within that.)
     output, input: a stream or a function: of text, and one that gives lines. ``None`` is Python's own stream, ``False`` none; input may be a text, or
     an iterator of lines.
-    report: gets a dict for each call of the program's ``report``. explain: gets a text about each gradient.
+    report: gets a dict for each call of the program's ``report``. explain: a function, which gets a text about each gradient. (``explain=True`` of
+    :func:`grad` makes an object of what one call did.)
     seed: of random numbers. schedule: of ``checkpoint-*j``. device: where tensors live: "cpu", "emulated", "cuda".
-    spill: a folder for what planned gradients put aside. costs: the text that ``vmrun --calibrate`` writes, for plans.
-    arguments: what ``(command-line)`` gives. read, write: files and folders that the program may read and write; none if nothing is said.
-    output_bytes: the budget of output. check_nan: the first NaN is an error. profile: count for :attr:`Module.profile`.
+    spill: a folder for what planned gradients put aside; spill_bytes: how much may go there, three quarters of what is free if nothing is said.
+    costs: the text that ``vmrun --calibrate`` writes, for plans.
+    arguments: what ``(command-line)`` gives. read, write: files and folders, or one, that the program may read and write; none if nothing is said.
+    output_bytes: the budget of output, a size as ``memory``. check_nan: the first NaN is an error. profile: count for :attr:`Module.profile`.
     level: of optimisation: 0 none, 1, 2 all.
     """
     if not isinstance(source, (str, os.PathLike)):
-        raise TypeError(f"source: expected the text of a program or the path of its file, got a {type(source).__name__}")
-    if level not in (0, 1, 2):
+        raise TypeError(f"source: expected the text of a program or the path of its file, got {kind_of(source)}")
+    if isinstance(level, bool) or not hasattr(level, "__index__") or level not in (0, 1, 2):
         raise ValueError(f"level: 0, 1 or 2, all optimisations, not {level!r}")
     if _is_path(source):
         path = os.fspath(source)
@@ -323,13 +357,15 @@ def compile(source: Union[str, "os.PathLike[str]"], *, name: Optional[str] = Non
     else:
         text = str(source)
         called = name or "program"
+    words = _words_of(arguments)
+    grants = [(1, path) for path in _paths_of("read", read)] + [(2, path) for path in _paths_of("write", write)]
     functions = {key: h if isinstance(h, Host) else host(h) for key, h in (hosts or {}).items()}
     code, told, names = _cairn.compile(called, text, _helpers(), [(key, h.parameters) for key, h in functions.items()],
-                                       [os.fspath(folder) for folder in libraries], level)
+                                       _paths_of("libraries", libraries), level)
     for warning in told:
         warnings.warn(warning.rstrip("\n"), stacklevel=2)
-    options = {"memory": _bytes_of(memory), "output": output, "input": input, "report": report, "explain": explain, "seed": seed,
-               "schedule": schedule, "device": device, "spill": spill, "costs": costs, "arguments": list(arguments), "output_bytes": output_bytes,
-               "check_nan": check_nan, "profile": profile}
-    grants = [(1, os.fspath(path)) for path in read] + [(2, os.fspath(path)) for path in write]
+    options = {"memory": bytes_of("memory", memory), "output": output, "input": input, "report": report, "explain": explain, "seed": seed,
+               "schedule": schedule, "device": device, "spill": None if spill is None else os.fspath(spill),
+               "spill_bytes": bytes_of("spill_bytes", spill_bytes), "costs": costs, "arguments": words,
+               "output_bytes": bytes_of("output_bytes", output_bytes, least=0), "check_nan": check_nan, "profile": profile}
     return Module(Program(called, code, names, functions, options, grants))

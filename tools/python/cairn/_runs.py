@@ -6,13 +6,13 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, NamedTuple, Optional, Tuple, TypeVar, Union
 
+from . import _cairn
 from ._cairn import Machine, Procedure
 from ._errors import refusal
 
 if TYPE_CHECKING:
     from ._programs import Program
 
-_OK, _OUT_OF_STEPS, _CANCELLED = 0, 1, 11
 _Answer = TypeVar("_Answer")
 _PHASES = ("plain", "forward", "backward")
 _SLICE = 200_000  # steps between two looks at progress, to begin with
@@ -61,7 +61,7 @@ class Run:
         with self._lock:
             if self._machine is None:
                 if self._capsule is None:
-                    raise RuntimeError("the run has ended")
+                    raise RuntimeError("the run has ended: what it gave is its `value`")
                 machine = self._program.machine()
                 machine.restore(self._capsule)
                 machine.hold(self._holder)
@@ -87,7 +87,7 @@ class Run:
         while not self._done:
             if self._cancelled:
                 self._cancelled = False
-                error = refusal(_CANCELLED, "it was cancelled")
+                error = refusal(_cairn.STATUS_CANCELLED, "it was cancelled")
                 error.run = self  # type: ignore[attr-defined]
                 raise error
             machine = self._at_work()
@@ -101,7 +101,7 @@ class Run:
                 raise
             if made is not None:
                 status, value, used, progress = made
-                if status == _OK:
+                if status == _cairn.STATUS_OK:
                     self._value, self._done, self._machine = value, True, None
                 return status, used, self._progress_of(progress)
         return None
@@ -125,7 +125,7 @@ class Run:
                 took = time.monotonic() - begun
                 if show is not None:
                     show(now)
-                if status != _OUT_OF_STEPS or steps == 0:
+                if status != _cairn.STATUS_OUT_OF_STEPS or steps == 0:
                     return
                 size = size * 2 if took < 0.05 else max(1000, size // 2) if took > 0.2 else size
         finally:

@@ -6,6 +6,7 @@
   (cond ((string? how) (lambda (f x c) (with-schedule how (lambda () (checkpoint-*j f x c)))))
         (how checkpoint-*j)
         (else *j)))
+(define (python/check-schedule how) (with-schedule how (lambda () #t)))
 (define (python/scheduled how thunk) (if (string? how) (with-schedule how thunk) (thunk)))
 
 ; What is differentiated by: the argument at a place, or the list of those at several, in ascending order.
@@ -46,9 +47,12 @@
     (python/scheduled how (lambda () (python/of-several (jacobian (python/at f arguments place) (python/point arguments place)) 0)))))
 (define (python/last (cons a rest)) (if (null? rest) a (python/last rest)))
 (define (python/but-last (cons a rest)) (if (null? rest) '() (cons a (python/but-last rest))))
+(define (python/fewer? l n) (if (= n 0) #f (if (null? l) #t (let (((cons a rest) l)) (python/fewer? rest (- n 1))))))
 (define (python/hvp f how place)
-  (let ((reverse (python/reverse how)))
+  (let ((reverse (python/reverse how)) (least (+ 2 (if (number? place) place (python/last place)))))
     (lambda all
+      (if (python/fewer? all least)
+          (error "hvp: expected the arguments of the procedure and, behind them, a vector like what is differentiated by; there are fewer"))
       (let ((arguments (python/but-last all)) (v (python/last all)))
         (let (((cons g h)
                (j* (lambda (x) (let (((cons y g) (reverse (python/at f arguments place) x 1))) g))
@@ -67,7 +71,7 @@
     (lambda arguments
       (let (((cons y g) (reverse (python/at f arguments places) (python/point arguments places) 1)))
         (cons y (python/of-places g places))))))
-(define (python/of-places g places) (if (number? g) (map (lambda (p) 0) places) g))
+(define (python/of-places g places) (if (number? g) (map (lambda (p) 0) places) g)) ; no part of it matters
 ; The cotangents, as a list, of the arguments at these places. `kinds` has for each part of the value #t where it is
 ; a number, whose cotangent comes as a tensor; of a value that is no list it is one truth, of a vector a vector.
 (define (python/pull-back f how)
@@ -88,14 +92,13 @@
 (define (python/cotangent number c) (if number (if (tensor? c) (tensor->number c) c) c))
 (define (python/split l n)
   (if (= n 0) (cons '() l) (let (((cons a rest) l)) (let (((cons front back) (python/split rest (- n 1)))) (cons (cons a front) back)))))
-; Both with the places fixed, and what goes back or forth as the last argument, structured like the value, or the list of the arguments at the places.
+; Both with the places fixed, all of them where that is #t, and what goes back or forth as the first argument, structured like the value, or the list of
+; the arguments at the places.
 (define (python/pull-back-at f how places)
-  (let ((reverse (python/reverse how)))
-    (lambda all
-      (let ((xs (python/but-last all)))
-        (let (((cons y g) (reverse (python/at f xs places) (python/point xs places) (python/last all))))
-          (python/of-places g places))))))
+  (let ((reverse (python/reverse how)) (whole (lambda (xs) (apply f xs))))
+    (if (pair? places)
+        (lambda (c . xs)
+          (let (((cons y g) (reverse (python/at f xs places) (python/point xs places) c))) (python/of-places g places)))
+        (lambda (c . xs) (let (((cons y g) (reverse whole xs c))) (python/of-places g xs))))))
 (define (python/push-forward-at f places)
-  (lambda all
-    (let ((xs (python/but-last all)))
-      (let (((cons y dy) (j* (python/at f xs places) (python/point xs places) (python/last all)))) dy))))
+  (lambda (d . xs) (let (((cons y dy) (j* (python/at f xs places) (python/point xs places) d))) dy)))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ._cairn import Procedure
 from ._derivatives import Checkpoint, Differentiable, Size, _how, _made, _procedure
+from ._kinds import kind_of
 
 __all__ = ["Function", "function"]
 
@@ -50,6 +51,7 @@ class Function:
         self._apply = self._with_vjp() if self._modes[0] == "reverse" else self._with_jvp()
 
     def __call__(self, *arguments: Any) -> Any:
+        """What the procedure gives for arrays, numbers and nested lists, tuples and dicts of such: a value of the structure that ``result`` says."""
         return self._apply(*jax.tree.map(jnp.asarray, arguments))
 
     def __repr__(self) -> str:
@@ -105,7 +107,7 @@ class Function:
         def backward(arguments: Any, cotangent: Any) -> Any:
             places = _places(arguments)
             wanted = [jax.tree.map(lambda x: _STRUCT(x.shape, x.dtype), arguments[i]) for i in places]
-            parts = self._rule("pull-back-at", places, wanted)._apply(*arguments, cotangent) if places else []
+            parts = self._rule("pull-back-at", places, wanted)._apply(cotangent, *arguments) if places else []
             found = dict(zip(places, parts))
             return tuple(jax.tree.map(_floating_part, a, found[i]) if i in found else jax.tree.map(_no_part, a) for i, a in enumerate(arguments))
 
@@ -120,7 +122,7 @@ class Function:
             places = _places(primals)
             like = self._like(primals)
             given = [jax.tree.map(_tangent, primals[i], tangents[i]) for i in places]
-            found = self._rule("push-forward-at", places, like)._apply(*primals, given) if places else jax.tree.map(jnp.zeros_like, value)
+            found = self._rule("push-forward-at", places, like)._apply(given, *primals) if places else jax.tree.map(jnp.zeros_like, value)
             return value, jax.tree.map(_floating_part, value, found)
 
         apply.defjvp(rule)
@@ -197,4 +199,4 @@ _ONE_FORM = "a function of JAX's has one form for arguments of the same shapes, 
 def _told(value: Any) -> str:
     if isinstance(value, dict):
         return f"a dict of {sorted(value)}"
-    return f"a {type(value).__name__} of {len(value)} parts" if isinstance(value, (list, tuple)) else f"one {type(value).__name__}"
+    return f"{kind_of(value)} of {len(value)} parts" if isinstance(value, (list, tuple)) else f"one {type(value).__name__}"

@@ -11,7 +11,8 @@ from torch.utils.dlpack import from_dlpack
 from . import _cairn
 from ._cairn import Array, Procedure
 from ._derivatives import Checkpoint, Differentiable, Size, _how, _made, _procedure
-from ._errors import ProgramError
+from ._errors import BudgetError, ProgramError
+from ._kinds import kind_of
 
 __all__ = ["Function", "function"]
 
@@ -42,11 +43,13 @@ class Function:
         self._lending = procedure.machine.call_lending
         self._value_and_grad: Dict[Tuple[int, ...], Any] = {}
         self._wanted: Dict[Tuple[bool, ...], Tuple[int, ...]] = {}
+        self._tensor_pullbacks: Dict[Tuple[Tuple[int, ...], bool], Procedure] = {}
         self._pullback: Optional["Function"] = None
         self._pushforward: Optional["Function"] = None
         self._scalar = False  # the value was one number the last time: then it is computed with its gradient at once
 
     def __call__(self, *arguments: Any) -> Any:
+        """What the procedure gives for tensors, numbers and other values: a tensor, or a tuple of tensors where it gives a list or a vector."""
         return self._from(None, arguments)
 
     def _from(self, draws: Optional[int], arguments: Sequence[Any]) -> Any:
@@ -59,9 +62,9 @@ class Function:
         if graph:
             for argument in arguments:
                 if isinstance(argument, torch.Tensor) and argument.requires_grad:
-                    return _applied(self, draws, True, *arguments)
+                    return _applied((self, draws, True), *arguments)
         if forward_ad._current_level >= 0:
-            return _applied(self, draws, graph, *arguments)
+            return _applied((self, draws, graph), *arguments)
         return self._lending(draws, self.procedure, *arguments)[0]
 
     def __repr__(self) -> str:
@@ -84,9 +87,21 @@ class Function:
             procedure = self._value_and_grad[wanted] = _made("value-and-grad-list", self.procedure, self._how, list(wanted))
         try:
             (value, *gradient), (number, *_), draws = self._lending(draws, procedure, *arguments)
-        except ProgramError:
-            return None  # what else is wrong is told as without derivatives
+        except BudgetError:
+            raise
+        except ProgramError as error:
+            if error.file != _cairn.HELPERS:
+                raise
+            return None  # the operator's own error: a value that is no number has no gradient
         return value, number, draws, gradient
+
+    def tensor_pullback(self, wanted: Tuple[int, ...], count: int) -> Procedure:
+        """For a value that is one tensor: the map from its cotangent, and that many arguments behind it, to the cotangents of those that are wanted."""
+        key = wanted, len(wanted) == count
+        procedure = self._tensor_pullbacks.get(key)
+        if procedure is None:
+            procedure = self._tensor_pullbacks[key] = _made("pull-back-at", self.procedure, self._how, True if key[1] else list(wanted))
+        return procedure
 
     def pullback(self) -> "Function":
         """The map from a cotangent to those of the arguments, itself a function that PyTorch differentiates."""
@@ -180,7 +195,7 @@ def _given(value: Any) -> torch.Tensor:
         return from_dlpack(value)
     if isinstance(value, (float, int)):
         return torch.tensor(value, dtype=torch.float64)
-    raise TypeError(f"a value of the procedure is a {type(value).__name__}, no tensor and no number")
+    raise TypeError(f"a value of the procedure is {kind_of(value)}, no tensor and no number")
 
 
 # Of a call: its function, whether the parts of its value were numbers, with what random numbers it began, the places of the arguments whose gradients
@@ -211,6 +226,13 @@ def _several(outputs: Any) -> Tuple[torch.Tensor, ...]:
     return outputs if isinstance(outputs, tuple) else (outputs,)
 
 
+def _none(cotangents: Sequence[Any]) -> bool:
+    for c in cotangents:
+        if c is not None:
+            return False
+    return True
+
+
 def _arguments(ctx: Any) -> Sequence[Any]:
     saved: Sequence[Any] = ctx.saved_tensors
     if ctx.others is None:
@@ -219,12 +241,13 @@ def _arguments(ctx: Any) -> Sequence[Any]:
     return [next(following) if other is _SAVED else other for other in ctx.others]
 
 
-_BEFORE = 3  # what _Apply is given before the arguments
+_BEFORE = 1  # what _Apply is given before the arguments
 
 
 class _Apply(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, function: Function, draws: Optional[int], graph: bool, *arguments: Any) -> Any:
+    def forward(ctx: Any, call: Tuple[Function, Optional[int], bool], *arguments: Any) -> Any:
+        function, draws, graph = call  # one argument: PyTorch looks at each
         wanted = function._places(ctx.needs_input_grad) if graph else ()
         made = function.value_and_gradient(draws, arguments, wanted) if wanted and function._scalar else None
         outputs, kinds, draws, gradient = made or (*function._lending(draws, function.procedure, *arguments), None)
@@ -236,23 +259,26 @@ class _Apply(torch.autograd.Function):
     def backward(ctx: Any, *cotangents: Any) -> Any:
         function, kinds, draws, wanted, gradient = ctx.call
         arguments = _arguments(ctx)
-        parts: List[Any] = [None] * len(arguments)
-        if all(c is None for c in cotangents):
-            return (None, None, None, *parts)
+        parts: List[Any] = [None] * (_BEFORE + len(arguments))
+        if _none(cotangents):
+            return tuple(parts)
         if torch.is_grad_enabled() or _transforms_active():  # which asks about traces itself
-            return (None, None, None, *_pulled(ctx, arguments, cotangents))
+            return (None, *_pulled(ctx, arguments, cotangents))
         if _modes() or _jit_state() is not None or _includes(_PRE_DISPATCH):
             _refuse_traces()
         if gradient is not None:
             for i, part in zip(wanted, gradient):
-                parts[i] = _like(part, arguments[i]) * cotangents[0].to(arguments[i].dtype)
+                parts[_BEFORE + i] = _like(part, arguments[i]) * cotangents[0].to(arguments[i].dtype)
         else:
-            pullback = function.pullback()
-            given = [0 if c is None else c for c in cotangents]
-            pulled, _, _ = pullback._lending(draws, pullback.procedure, list(wanted), len(arguments), kinds, *arguments, *given)
+            if kinds is False:  # of one tensor
+                pulled, _, _ = function._lending(draws, function.tensor_pullback(wanted, len(arguments)), cotangents[0], *arguments)
+            else:
+                pullback = function.pullback()
+                given = [0 if c is None else c for c in cotangents]
+                pulled, _, _ = pullback._lending(draws, pullback.procedure, list(wanted), len(arguments), kinds, *arguments, *given)
             for i, part in zip(wanted, pulled):
-                parts[i] = _like(part, arguments[i])
-        return (None, None, None, *parts)
+                parts[_BEFORE + i] = _like(part, arguments[i])
+        return tuple(parts)
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
@@ -279,7 +305,7 @@ class _Transformed(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> Any:
         arguments = _arguments(ctx)
-        if all(c is None for c in cotangents):
+        if _none(cotangents):
             return (None, None, *(None for _ in arguments))
         return (None, None, *_pulled(ctx, arguments, cotangents))
 

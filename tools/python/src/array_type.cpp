@@ -3,10 +3,10 @@
 #include "arrays.h"
 
 #include "dlpack.h"
+#include "elements.h"
 
 #include <array>
 #include <cstddef>
-#include <cstring>
 #include <memory>
 #include <type_traits>
 
@@ -22,16 +22,10 @@ struct Array {
   bool writable;
 };
 
-const Element& element_in(const DLTensor& t) {
-  for (const Element& e : kElements)
-    if (e.code == t.dtype.code && e.bits == t.dtype.bits) return e;
-  return kElements[0];
-}
-
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   auto* array = reinterpret_cast<Array*>(self);
   const DLTensor& t = array->managed->dl_tensor;
-  const Element& element = element_in(t);
+  const Element& element = *element_of(t.dtype);
   view->obj = nullptr;
   if (element.format == 0) {
     PyErr_SetString(PyExc_BufferError, "bfloat16 is no type of Python's buffers; hand the array on by DLPack");
@@ -55,13 +49,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? array->strides : nullptr;
   view->suboffsets = nullptr;
   view->internal = nullptr;
-  bool dense = true;
-  Py_ssize_t next = view->itemsize;
-  for (int i = t.ndim; i-- > 0;) {
-    dense = dense && (array->sizes[i] <= 1 || array->strides[i] == next);
-    next *= array->sizes[i];
-  }
-  if (!dense && (flags & PyBUF_STRIDES) != PyBUF_STRIDES) {
+  if (!is_dense(t) && (flags & PyBUF_STRIDES) != PyBUF_STRIDES) {
     Py_CLEAR(view->obj);
     PyErr_SetString(PyExc_BufferError, "the elements do not lie one behind the other");
     return -1;
@@ -87,30 +75,13 @@ struct Shared {
   std::array<std::int64_t, CAIRN_MOST_AXES> strides{};
 };
 
-// Elements one behind the other in row-major order.
-void copy_elements(const Array& array, int axis, const char* from, char*& to, std::size_t bytes) {
-  const DLTensor& t = array.managed->dl_tensor;
-  if (axis == t.ndim) {
-    std::memcpy(to, from, bytes);
-    to += bytes;
-    return;
-  }
-  for (Py_ssize_t i = 0; i < array.sizes[axis]; ++i) copy_elements(array, axis + 1, from + i * array.strides[axis], to, bytes);
-}
-
-void become_copy(Shared& shared, const Array& array) {
+void become_copy(Shared& shared) {
   DLTensor& t = shared.managed.dl_tensor;
-  const auto bytes = static_cast<std::size_t>(array.bytes);
-  shared.elements = std::make_unique<std::max_align_t[]>(bytes / sizeof(std::max_align_t) + 1);
-  char* to = reinterpret_cast<char*>(shared.elements.get());
-  if (bytes != 0) copy_elements(array, 0, static_cast<const char*>(t.data) + t.byte_offset, to, t.dtype.bits / 8u);
+  shared.elements = std::make_unique<std::max_align_t[]>(static_cast<std::size_t>(bytes_of(t)) / sizeof(std::max_align_t) + 1);
+  copy_elements(t, reinterpret_cast<char*>(shared.elements.get()));
   t.data = shared.elements.get();
   t.byte_offset = 0;
-  std::int64_t next = 1;
-  for (int i = t.ndim; i-- > 0;) {
-    shared.strides[static_cast<std::size_t>(i)] = next;
-    next *= array.sizes[i];
-  }
+  row_major_strides(t, shared.strides.data());
   t.strides = shared.strides.data(); // the sizes stay those of the Array
 }
 
@@ -142,7 +113,7 @@ PyObject* capsule_of(PyObject* self, bool copied, bool versioned) {
   shared->managed.deleter = delete_shared<DLManagedTensor>;
   DLTensor& t = shared->managed.dl_tensor;
   t.data = static_cast<char*>(t.data) + std::exchange(t.byte_offset, 0); // which PyTorch takes no notice of
-  if (copied) become_copy(*shared, *array);
+  if (copied) become_copy(*shared);
   shared->versioned = {
       {1, 0}, shared.get(), delete_shared<dlpack::Versioned>, copied ? dlpack::kCopied : 0, shared->managed.dl_tensor};
   PyObject* capsule =
@@ -202,7 +173,7 @@ constexpr const char* kNames[] = {"uint8", "int8", "int16", "int32", "int64", "f
 
 PyObject* dtype(PyObject* self, void*) {
   const DLTensor& t = reinterpret_cast<Array*>(self)->managed->dl_tensor;
-  return PyUnicode_FromString(kNames[&element_in(t) - kElements]);
+  return PyUnicode_FromString(kNames[element_of(t.dtype) - kElements]);
 }
 
 PyObject* text(PyObject* self) {
@@ -266,12 +237,11 @@ PyObject* array_of(Machine* machine, cairn_value tensor, bool alone) {
   array->managed = managed;
   array->writable = alone;
   const DLTensor& t = managed->dl_tensor;
-  const Element& element = element_in(t);
-  array->bytes = element.bits / 8;
+  const Element& element = *element_of(t.dtype);
+  array->bytes = bytes_of(t);
   for (int i = 0; i < t.ndim; ++i) {
     array->sizes[i] = t.shape[i];
     array->strides[i] = t.strides[i] * (element.bits / 8);
-    array->bytes *= t.shape[i];
   }
   Owned made(reinterpret_cast<PyObject*>(array));
   if (element.format == 0) return made.release();

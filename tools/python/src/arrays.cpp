@@ -3,6 +3,7 @@
 #include "arrays.h"
 
 #include "dlpack.h"
+#include "elements.h"
 #include "nesting.h"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ void deleted_by_machine(DLManagedTensor* managed) {
     parts.taken.push_back(imported);
 }
 
-const Element* element_of(const char* format, Py_ssize_t bytes, bool& swapped) {
+const Element* element_of_format(const char* format, Py_ssize_t bytes, bool& swapped) {
   if (format == nullptr) format = "B";
   swapped = false;
   if (*format == '<' || *format == '=' || *format == '@') {
@@ -80,7 +81,7 @@ std::unique_ptr<Imported> of_buffer(Machine* machine, PyObject* array) {
   } unless{made};
   const Py_buffer& b = made->buffer;
   bool swapped = false;
-  const Element* element = element_of(b.format, b.itemsize, swapped);
+  const Element* element = element_of_format(b.format, b.itemsize, swapped);
   if (element == nullptr) refuse_elements(array, b.format);
   if (b.ndim > CAIRN_MOST_AXES) raise(PyExc_ValueError, "an array of %d axes; the most is %d", b.ndim, CAIRN_MOST_AXES);
   bool foreign_layout = swapped || b.suboffsets != nullptr;
@@ -107,7 +108,7 @@ std::unique_ptr<Imported> of_buffer(Machine* machine, PyObject* array) {
 }
 
 void refuse_other_devices(long kind, long number) {
-  if (kind != kDLCPU && kind != 3) // 3: the processor's memory, pinned for a GPU
+  if (kind != kDLCPU && kind != kDLCUDAHost) // the processor's memory, pinned for a GPU
     raise(PyExc_ValueError,
           "the array is on another device (DLPack's %ld:%ld), not in the memory of the processor; copy it there first", kind,
           number);
@@ -129,41 +130,17 @@ void check_sizes(const DLTensor& t) {
   if (t.data == nullptr && !empty) raise(PyExc_ValueError, "an array without elements, which its sizes say it has");
 }
 
-void copy_elements(const DLTensor& t, int axis, const char* from, char*& to) {
-  const std::int64_t bytes = t.dtype.bits / 8;
-  if (axis == t.ndim) {
-    to = std::copy_n(from, bytes, to);
-    return;
-  }
-  for (std::int64_t i = 0; i < t.shape[axis]; ++i) copy_elements(t, axis + 1, from + i * t.strides[axis] * bytes, to);
-}
-
 // In row-major order, in memory of Python's.
 void become_copy(Imported& imported) {
   DLTensor& t = imported.managed.dl_tensor;
-  std::int64_t bytes = t.dtype.bits / 8;
-  for (int i = 0; i < t.ndim; ++i) bytes *= t.shape[i];
-  Owned memory(checked(PyByteArray_FromStringAndSize(nullptr, bytes)));
-  char* to = PyByteArray_AS_STRING(memory.get());
-  const DLTensor from = t;
-  t.data = to;
+  Owned memory(checked(PyByteArray_FromStringAndSize(nullptr, bytes_of(t))));
+  copy_elements(t, PyByteArray_AS_STRING(memory.get()));
+  t.data = PyByteArray_AS_STRING(memory.get());
   t.byte_offset = 0;
   t.strides = nullptr;
-  std::copy_n(from.shape, from.ndim, imported.sizes.begin()); // which the capsule takes with it
+  std::copy_n(t.shape, t.ndim, imported.sizes.begin()); // which the capsule takes with it
   t.shape = imported.sizes.data();
-  if (bytes != 0) copy_elements(from, 0, static_cast<const char*>(from.data) + from.byte_offset, to);
   imported.owner = std::move(memory);
-}
-
-// Whether the elements lie one behind the other in row-major order.
-bool is_dense(const DLTensor& t) {
-  bool dense = true;
-  std::int64_t count = 1;
-  for (int i = t.ndim; i-- > 0;) {
-    dense = dense && (t.strides == nullptr || t.shape[i] <= 1 || t.strides[i] == count);
-    count *= t.shape[i];
-  }
-  return dense;
 }
 
 // What can be handed over: elements that only a copy can make so are copied here, since NumPy need not know the array.
@@ -172,19 +149,18 @@ std::unique_ptr<Imported> of_dlpack(Machine* machine, PyObject* array) {
   long kind = 0, number = 0;
   if (PyTuple_Check(where.get()) == 0 || PyArg_ParseTuple(where.get(), "ll", &kind, &number) == 0) {
     PyErr_Clear();
-    raise(PyExc_TypeError, "__dlpack_device__ of a %s gives a tuple of two integers, not %R", Py_TYPE(array)->tp_name,
-          where.get());
+    raise(PyExc_TypeError, "__dlpack_device__ of %s gives a tuple of two integers, not %R", kind_of(array).c_str(), where.get());
   }
   refuse_other_devices(kind, number);
   Owned capsule(Py_TYPE(array) == array_type ? shared_capsule(array)
                                              : checked(PyObject_CallMethod(array, "__dlpack__", nullptr)));
   if (PyCapsule_IsValid(capsule.get(), dlpack::kCapsule) == 0)
-    raise(PyExc_TypeError, "__dlpack__ of a %s gives a capsule named dltensor, not %R", Py_TYPE(array)->tp_name, capsule.get());
+    raise(PyExc_TypeError, "__dlpack__ of %s gives a capsule named dltensor, not %R", kind_of(array).c_str(), capsule.get());
   auto* foreign = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.get(), dlpack::kCapsule));
   const DLTensor& given = foreign->dl_tensor;
   refuse_other_devices(given.device.device_type, given.device.device_id); // whatever the array says of itself
-  const bool boolean = given.dtype.code == 6 && given.dtype.bits == 8;    // of versions behind 0.6
-  if (!boolean && !known_type(given.dtype)) refuse_elements(array, nullptr);
+  const bool boolean = given.dtype.code == dlpack::kBoolean && given.dtype.bits == 8;
+  if (!boolean && element_of(given.dtype) == nullptr) refuse_elements(array, nullptr);
   check_sizes(given);
   auto made = std::make_unique<Imported>();
   made->machine = machine;
@@ -196,13 +172,6 @@ std::unique_ptr<Imported> of_dlpack(Machine* machine, PyObject* array) {
   for (int i = 0; i < given.ndim; ++i)
     backwards = backwards || (given.strides != nullptr && given.shape[i] > 1 && given.strides[i] < 0);
   if (backwards || !aligned || (machine->parts->copies && !is_dense(given))) {
-    if (given.strides == nullptr) {
-      for (std::int64_t i = given.ndim, next = 1; i-- > 0;) {
-        made->strides[static_cast<std::size_t>(i)] = next;
-        next *= given.shape[i];
-      }
-      made->managed.dl_tensor.strides = made->strides.data();
-    }
     become_copy(*made); // the capsule releases what it has
     return made;
   }
@@ -219,10 +188,9 @@ bool handed_over(Machine* machine, std::unique_ptr<Imported> imported, cairn_val
   if (machine->parts->copies) {
     // Elements that lie elsewhere are copied there.
     const DLTensor& t = imported->managed.dl_tensor;
-    std::size_t type = 0;
-    while (kElements[type].code != t.dtype.code || kElements[type].bits != t.dtype.bits) ++type;
     if (is_dense(t)) {
-      status = cairn_make_tensor(machine->vm, static_cast<cairn_element>(type), t.shape, static_cast<std::size_t>(t.ndim),
+      const auto type = static_cast<cairn_element>(element_of(t.dtype) - kElements);
+      status = cairn_make_tensor(machine->vm, type, t.shape, static_cast<std::size_t>(t.ndim),
                                  static_cast<const char*>(t.data) + t.byte_offset, &value);
       release_imported(imported.release());
       need(status);
@@ -256,7 +224,8 @@ bool is_array(PyObject* object) {
 }
 
 bool lent_tensor(Machine* machine, const DLTensor& elements, PyObject* owner, Imported*& loan, cairn_value& value) {
-  if (elements.ndim > CAIRN_MOST_AXES || elements.device.device_type != kDLCPU || !known_type(elements.dtype)) return false;
+  if (elements.ndim > CAIRN_MOST_AXES || elements.device.device_type != kDLCPU || element_of(elements.dtype) == nullptr)
+    return false;
   auto made = std::make_unique<Imported>();
   made->machine = machine;
   made->owner = Owned(retained(owner));

@@ -13,8 +13,6 @@ namespace cairn::python {
 
 namespace {
 
-constexpr const char* kHelpers = "cairn-python.scm";
-
 struct Compilation {
   std::string helpers;
   std::vector<std::string> warnings;
@@ -71,8 +69,7 @@ PyObject* compile(PyObject*, PyObject* arguments) {
     void* code = nullptr;
     std::size_t size = 0;
     char* message = nullptr;
-    const std::string whole =
-        std::string(text, static_cast<std::size_t>(bytes)) + (*helpers != 0 ? "\n(include \"cairn-python.scm\")\n" : "");
+    const std::string whole = std::string(text, static_cast<std::size_t>(bytes)) + "\n(include \"" + kHelpers + "\")\n";
     cairn_status status = CAIRN_OK;
     PyThreadState* const thread = PyEval_SaveThread();
     status = cairn_compile(name, whole.data(), whole.size(), &options, &code, &size, &message);
@@ -81,9 +78,7 @@ PyObject* compile(PyObject*, PyObject* arguments) {
       std::string copy = message == nullptr ? "" : message;
       cairn_compiler_free(message);
       const Owned words(checked(PyUnicode_DecodeUTF8(copy.data(), static_cast<Py_ssize_t>(copy.size()), "replace")));
-      const Owned exception(checked(PyObject_CallFunction(known.refusal, "iO", static_cast<int>(status), words.get())));
-      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
-      throw Raised{};
+      raise(Owned(checked(PyObject_CallFunction(known.refusal, "iO", static_cast<int>(status), words.get()))));
     }
     const Owned file(PyBytes_FromStringAndSize(static_cast<const char*>(code), static_cast<Py_ssize_t>(size)));
     cairn_module* module = nullptr;

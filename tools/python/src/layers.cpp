@@ -18,7 +18,7 @@ auto drawn(Machine* machine, PyObject* const* arguments, Py_ssize_t count, Loans
   make_idle(machine);
   const std::uint64_t before = cairn_vm_draws(machine->vm);
   const bool again = arguments[0] != Py_None;
-  const std::uint64_t from = again ? number_of(arguments[0]) : before;
+  const std::uint64_t from = again ? number_of(arguments[0], "draws") : before;
   const Value procedure(machine, value_of_procedure(machine, arguments[1]));
   struct Before {
     cairn_vm* vm;

@@ -40,8 +40,7 @@ Owned place_of(const cairn_failure* failure) {
   const Owned holder(std::exchange(machine->parts->holder, nullptr));
   Owned cause(std::exchange(machine->parts->host_exception, nullptr));
   if (cause && PyObject_IsInstance(cause.get(), PyExc_Exception) == 0) {
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(cause.get())), cause.get());
-    throw Raised{};
+    raise(cause);
   }
   char* text = nullptr;
   cairn_vm_error(machine->vm, &text);
@@ -61,8 +60,7 @@ Owned place_of(const cairn_failure* failure) {
         PyObject_CallFunction(known.failure, "iOOsIIO", static_cast<int>(status), whole.get(), whole.get(), "", 0, 0, Py_None)));
   }
   if (cause) PyException_SetCause(exception.get(), cause.release());
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
-  throw Raised{};
+  raise(exception);
 }
 
 // The exception that is set gets an attribute `run`, which holds what was stopped, unless a run holds it already.
@@ -94,13 +92,13 @@ template <class First> cairn_status run_slices(Machine* machine, std::uint64_t s
     take_gil(parts.waiting);
     parts.gil = true;
     begun = true;
-    if (!parts.given.empty() || !parts.taken.empty() || !parts.dropped.empty()) settle(machine);
+    settle(machine);
     // SystemExit and KeyboardInterrupt end the run, whether the program has handled them or not.
     if (parts.host_exception != nullptr && PyObject_IsInstance(parts.host_exception, PyExc_Exception) == 0 &&
         (status == CAIRN_OK || status == CAIRN_OUT_OF_STEPS || status == CAIRN_OUT_OF_WORK || status == CAIRN_CANCELLED)) {
       const Owned exception(std::exchange(parts.host_exception, nullptr));
       parts.suspended = status != CAIRN_OK;
-      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
+      set_error(exception);
       if (parts.suspended) stopped(machine);
       const Owned holder(std::exchange(parts.holder, nullptr));
       throw Raised{};
@@ -113,9 +111,8 @@ template <class First> cairn_status run_slices(Machine* machine, std::uint64_t s
     if (status != CAIRN_CANCELLED) failed(machine, status);
     parts.suspended = true;
     if (parts.cancelled.exchange(false)) {
-      const Owned exception(
-          checked(PyObject_CallFunction(known.refusal, "is", static_cast<int>(CAIRN_CANCELLED), "it was cancelled")));
-      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
+      set_error(
+          Owned(checked(PyObject_CallFunction(known.refusal, "is", static_cast<int>(CAIRN_CANCELLED), "it was cancelled"))));
       stopped(machine);
     }
     watched.admit_signals(); // handlers are Python's code
@@ -168,7 +165,7 @@ void Use::release_what_was_left() {
 
 Use::~Use() {
   Machine::Parts& parts = *machine_->parts;
-  if (!parts.given.empty() || !parts.taken.empty() || !parts.dropped.empty()) settle(machine_);
+  settle(machine_);
   if (parts.waiters == 0) {
     parts.busy.store(false, std::memory_order_relaxed);
     return;
@@ -234,9 +231,7 @@ void call(Machine* machine, cairn_value procedure, const cairn_value* arguments,
 void refused(cairn_status status, char* message) {
   if (PyErr_Occurred() != nullptr) PyErr_Clear();
   const Owned words = text_of(message != nullptr ? message : cairn_status_text(status));
-  const Owned exception(checked(PyObject_CallFunction(known.refusal, "iO", static_cast<int>(status), words.get())));
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
-  throw Raised{};
+  raise(Owned(checked(PyObject_CallFunction(known.refusal, "iO", static_cast<int>(status), words.get()))));
 }
 
 bool known_to_this_process(const Machine* machine) {
@@ -245,7 +240,7 @@ bool known_to_this_process(const Machine* machine) {
 
 unsigned this_process() { return generation.load(); }
 
-void settle(Machine* machine) try {
+void settle_what_waits(Machine* machine) try {
   Machine::Parts& parts = *machine->parts;
   // Each may run code of Python's, and so make these longer.
   while (!parts.given.empty()) {
@@ -306,7 +301,7 @@ WithoutGil::~WithoutGil() {
   take_gil(thread_);
   Machine::Parts& parts = *machine_->parts;
   parts.gil = true;
-  if (!parts.given.empty() || !parts.taken.empty() || !parts.dropped.empty()) settle(machine_);
+  settle(machine_);
 }
 
 WithGil::WithGil(Machine* machine) : machine_(machine) {
@@ -317,7 +312,7 @@ WithGil::WithGil(Machine* machine) : machine_(machine) {
 
 WithGil::~WithGil() {
   Machine::Parts& parts = *machine_->parts;
-  if (!parts.given.empty() || !parts.taken.empty() || !parts.dropped.empty()) settle(machine_);
+  settle(machine_);
   Watched::refuse_signals();
   parts.gil = false;
   parts.waiting = PyEval_SaveThread();

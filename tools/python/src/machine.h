@@ -131,7 +131,11 @@ private:
 };
 
 // Gives back what waits for the machine to be at rest.
-void settle(Machine* machine);
+void settle_what_waits(Machine* machine);
+inline void settle(Machine* machine) {
+  const Machine::Parts& parts = *machine->parts;
+  if (!parts.given.empty() || !parts.taken.empty() || !parts.dropped.empty()) settle_what_waits(machine);
+}
 
 unsigned this_process(); // a number that a fork changes
 bool known_to_this_process(const Machine* machine);

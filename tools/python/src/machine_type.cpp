@@ -41,7 +41,7 @@ void set_text(PyObject* options, const char* name, const char*& field) {
   if (PyObject* value = option(options, name)) field = text_of(value);
 }
 void set_number(PyObject* options, const char* name, std::uint64_t& field) {
-  if (PyObject* value = option(options, name)) field = number_of(value);
+  if (PyObject* value = option(options, name)) field = number_of(value, name);
 }
 void set_truth(PyObject* options, const char* name, int& field) {
   if (PyObject* value = option(options, name)) checked(field = PyObject_IsTrue(value));
@@ -49,7 +49,7 @@ void set_truth(PyObject* options, const char* name, int& field) {
 PyObject* set_callable(PyObject* options, const char* name) {
   PyObject* value = option(options, name);
   if (value == nullptr) return nullptr;
-  if (PyCallable_Check(value) == 0) raise(PyExc_TypeError, "%s: expected a callable, got a %s", name, Py_TYPE(value)->tp_name);
+  if (PyCallable_Check(value) == 0) raise(PyExc_TypeError, "%s: expected a callable, got %s", name, kind_of(value).c_str());
   return retained(value);
 }
 
@@ -272,8 +272,8 @@ PyObject* run_on(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     return nullptr;
   }
   return in_held(self, arguments[0], [&](Machine* machine) {
-    const std::uint64_t steps = arguments[1] == Py_None ? CAIRN_UNLIMITED : number_of(arguments[1]);
-    cairn_vm_limit_work(machine->vm, arguments[2] == Py_None ? CAIRN_UNLIMITED : number_of(arguments[2]));
+    const std::uint64_t steps = arguments[1] == Py_None ? CAIRN_UNLIMITED : number_of(arguments[1], "steps");
+    cairn_vm_limit_work(machine->vm, arguments[2] == Py_None ? CAIRN_UNLIMITED : number_of(arguments[2], "work"));
     struct Unlimited {
       cairn_vm* vm;
       ~Unlimited() { cairn_vm_limit_work(vm, CAIRN_UNLIMITED); }
@@ -406,11 +406,6 @@ PyObject* gradients(PyObject* self, PyObject* form) {
   });
 }
 
-PyObject* suspended(PyObject* self, void*) {
-  const Machine* machine = machine_of(self);
-  return PyBool_FromLong(machine->parts != nullptr && machine->parts->suspended ? 1 : 0);
-}
-
 PyObject* busy(PyObject* self, void*) {
   const Machine* machine = machine_of(self);
   return PyBool_FromLong(machine->parts != nullptr && machine->parts->busy ? 1 : 0);
@@ -457,8 +452,7 @@ PyMethodDef methods[] = {
     {"keep_gradients", keep_gradients, METH_NOARGS, "From now on facts about gradients are kept, those of before forgotten."},
     {"gradients", gradients, METH_O, "What was kept, in a form of cairn_report."},
     {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef properties[] = {{"suspended", suspended, nullptr, "Whether something is stopped in it, or has not begun.", nullptr},
-                            {"busy", busy, nullptr, "Whether some thread uses it.", nullptr},
+PyGetSetDef properties[] = {{"busy", busy, nullptr, "Whether some thread uses it.", nullptr},
                             {"begun", begun, nullptr, "Its steps when the call that is stopped in it began.", nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMemberDef members[] = {{"program", T_OBJECT, offsetof(Machine, program), 0, "What it runs."},

@@ -14,22 +14,21 @@ namespace {
 
 // set_up(**objects): the fields of Known by name.
 PyObject* set_up(PyObject*, PyObject*, PyObject* objects) {
-  const struct {
-    const char* name;
-    PyObject** field;
-  } fields[] = {{"pair", &known.pair},           {"symbol", &known.symbol},
-                {"character", &known.character}, {"failure", &known.failure},
-                {"refusal", &known.refusal},     {"kept_run", &known.kept_run},
-                {"asarray", &known.asarray},     {"scalar", &known.scalar},
-                {"masked", &known.masked},       {"contiguous", &known.contiguous},
-                {"jacobian", &known.jacobian},   {"start", &known.start},
-                {"reduced", &known.reduced}};
   return guarded([&] {
-    for (const auto& field : fields) {
-      PyObject* given = objects == nullptr ? nullptr : PyDict_GetItemString(objects, field.name);
-      if (given == nullptr) raise(PyExc_TypeError, "set_up: %s is missing", field.name);
-      Py_XDECREF(std::exchange(*field.field, retained(given)));
-    }
+    take_objects("set_up", objects,
+                 {{"pair", &known.pair},
+                  {"symbol", &known.symbol},
+                  {"character", &known.character},
+                  {"failure", &known.failure},
+                  {"refusal", &known.refusal},
+                  {"kept_run", &known.kept_run},
+                  {"asarray", &known.asarray},
+                  {"scalar", &known.scalar},
+                  {"masked", &known.masked},
+                  {"contiguous", &known.contiguous},
+                  {"jacobian", &known.jacobian},
+                  {"start", &known.start},
+                  {"reduced", &known.reduced}});
     PyObject* main = PyDict_GetItemString(objects, "main_thread");
     if (main == nullptr) raise(PyExc_TypeError, "set_up: main_thread is missing");
     const unsigned long identity = PyLong_AsUnsignedLong(main);
@@ -86,6 +85,10 @@ PyObject* made_module() {
       checked(PyModule_AddObject(module.get(), name, reinterpret_cast<PyObject*>(type)));
     }
     checked(PyModule_AddIntConstant(module.get(), "version", cairn_version()));
+    checked(PyModule_AddStringConstant(module.get(), "HELPERS", kHelpers));
+#define CAIRN_PYTHON_STATUS(name, code, text) checked(PyModule_AddIntConstant(module.get(), "STATUS_" #name, code));
+    CAIRN_STATUS_TABLE(CAIRN_PYTHON_STATUS)
+#undef CAIRN_PYTHON_STATUS
     Py_AtExit(stop_watching);
     return module.release();
   });

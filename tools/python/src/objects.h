@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <cxxabi.h>
+#include <initializer_list>
+#include <string>
 #include <utility>
 
 namespace cairn::python {
@@ -76,7 +78,26 @@ inline void checked(int result) {
 }
 [[noreturn]] void raise(PyObject* type, const char* format, ...);
 
-std::uint64_t number_of(PyObject* object); // an index from 0 on; throws Raised
+// An exception as Python's error.
+inline void set_error(const Owned& exception) {
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
+}
+[[noreturn]] inline void raise(const Owned& exception) {
+  set_error(exception);
+  throw Raised{};
+}
+
+std::string kind_of(PyObject* object); // for messages: "an int"
+
+// An index from 0 on; `name` is what messages call it. Throws Raised.
+std::uint64_t number_of(PyObject* object, const char* name);
+
+// Objects by their names, as a function has been given them; references of ours from now on. Throws Raised where one is missing.
+struct Field {
+  const char* name;
+  PyObject** object;
+};
+void take_objects(const char* function, PyObject* given, std::initializer_list<Field> fields);
 
 // The tp_new of types whose objects the extension alone makes.
 PyObject* refuse_to_make(PyTypeObject* type, PyObject* arguments, PyObject* options);
@@ -118,7 +139,7 @@ struct Known {
   PyObject* asarray = nullptr;    // numpy.asarray
   PyObject* scalar = nullptr;     // numpy.generic
   PyObject* masked = nullptr;     // numpy.ma.MaskedArray
-  PyObject* contiguous = nullptr; // native(array): a copy in row-major order and the processor's own order of bytes
+  PyObject* contiguous = nullptr; // contiguous(array): a copy in row-major order and the processor's own order of bytes
 };
 extern Known known;
 

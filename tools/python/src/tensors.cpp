@@ -105,17 +105,14 @@ PyObject* part_from(Machine* machine, cairn_value value, bool& number) {
 } // namespace
 
 PyObject* know_torch(PyObject*, PyObject*, PyObject* objects) {
-  const struct {
-    const char* name;
-    PyObject** field;
-  } fields[] = {{"tensor", &torch.tensor}, {"parameter", &torch.parameter}, {"negative", &torch.negative},
-                {"lent", &torch.lent},     {"kept", &torch.kept},           {"given", &torch.given}};
   return guarded([&] {
-    for (const auto& field : fields) {
-      PyObject* given = objects == nullptr ? nullptr : PyDict_GetItemString(objects, field.name);
-      if (given == nullptr) raise(PyExc_TypeError, "know_torch: %s is missing", field.name);
-      Py_XDECREF(std::exchange(*field.field, retained(given)));
-    }
+    take_objects("know_torch", objects,
+                 {{"tensor", &torch.tensor},
+                  {"parameter", &torch.parameter},
+                  {"negative", &torch.negative},
+                  {"lent", &torch.lent},
+                  {"kept", &torch.kept},
+                  {"given", &torch.given}});
     exchange = exchange_of(torch.tensor);
     return retained(Py_None);
   });

@@ -17,6 +17,8 @@ namespace {
 
 // --- to Cairn
 
+constexpr const char* kNoValue = "%s is no value that Cairn has";
+
 cairn_value text_of(Machine* machine, PyObject* object, bool symbol) {
   Py_ssize_t bytes = 0;
   const char* text = PyUnicode_AsUTF8AndSize(object, &bytes);
@@ -60,7 +62,7 @@ cairn_value scalar_of(PyObject* object) {
     if (text != nullptr && *text == 'b') return cairn_boolean(PyObject_IsTrue(object));
     if (text != nullptr && *text == 'c') raise(PyExc_TypeError, "complex numbers are not known to Cairn");
     if (text != nullptr && (*text == 'm' || *text == 'M')) // some of which are integers to Python, in a unit that goes lost
-      raise(PyExc_TypeError, "a %s is no value that Cairn has", Py_TYPE(object)->tp_name);
+      raise(PyExc_TypeError, kNoValue, kind_of(object).c_str());
   }
   if (PyIndex_Check(object) != 0) return index_of(object);
   return real_of(object);
@@ -272,7 +274,7 @@ cairn_value to_cairn(Machine* machine, PyObject* object) {
   if (PyCallable_Check(object) != 0)
     raise(PyExc_TypeError,
           "a function of Python's is no value of Cairn's: declare it to compile(hosts=...), and call it by its name");
-  raise(PyExc_TypeError, "a %s is no value that Cairn has", Py_TYPE(object)->tp_name);
+  raise(PyExc_TypeError, kNoValue, kind_of(object).c_str());
 }
 
 PyObject* from_cairn(Machine* machine, cairn_value value, bool alone) {
