@@ -85,7 +85,7 @@ class Lossy(ToolTest):
         self.assertEqual(self.in_slices(37, LOSSY, "--checkpoint=binomial,base=16"), right)
 
     def test_random_networks(self):
-        for seed in range(int(os.environ.get("CAIRN_LOSSY_NETWORKS", "12"))):
+        for seed in range(int(os.environ.get("CAIRN_LOSSY_NETWORKS", "8"))):
             chosen = random.Random(seed)
             self.made(random_network(seed))
             policy = "--lossy=" + chosen.choice(("relative=.03,operators=convolution+product", "absolute=.01", "relative=.2,operators=product"))
