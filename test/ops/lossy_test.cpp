@@ -62,6 +62,9 @@ template <class T> T random_element(Random& random, Elements kind, std::int64_t 
 double wide(double x) { return x; }
 double wide(float x) { return x; }
 double wide(Bf16 x) { return widened(x); }
+std::uint64_t bits_of(double x) { return std::bit_cast<std::uint64_t>(x); }
+std::uint64_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
+std::uint64_t bits_of(Bf16 x) { return x.bits; }
 bool is_zero(double x) { return std::fabs(x) < 0x1p-1022; }
 bool is_zero(float x) { return std::fabs(x) < 0x1p-126f; }
 bool is_zero(Bf16 x) { return is_zero(widened(x)); }
@@ -108,7 +111,7 @@ template <class T> std::int64_t beyond(const std::vector<T>& x, const std::vecto
   std::int64_t wrong = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double one = wide(x[i]), other = wide(back[i]);
-    const bool same = std::memcmp(&x[i], &back[i], sizeof(T)) == 0;
+    const bool same = bits_of(x[i]) == bits_of(back[i]);
     const bool exact = !std::isfinite(one) || is_zero(x[i]);
     // Of a denormal one comes itself or a zero.
     if (!same && (exact ? !is_zero(x[i]) || other != 0 : !(std::fabs(one - other) <= bound))) ++wrong;
