@@ -28,7 +28,7 @@
 (define (%plan-varying-leaves plan) (vector-ref plan 5))
 (define (%plan-aside? plan) (vector-ref plan 6))
 
-; Values of segments of more than one tile, where all who use them are other segments, or sums over all of space.
+; Values of segments, where all who use them are other segments, or sums over all of space.
 (define (%layouts steps nodes wanted)
   (let ((inside (fold-left (lambda (marks (cons kind step)) (if (eq? kind 'segment) (%marked (map (lambda (m) (vector-ref m 0)) (vector-ref step 1)) marks) marks))
                            (make-vector (vector-length nodes) #f) steps))
@@ -37,9 +37,7 @@
     (fold-left (lambda (layouts (cons kind step))
                  (if (eq? kind 'segment)
                      (fold-left (lambda (layouts n)
-                                  (if (< 1 (apply * (vector-ref step 0)))
-                                      (if (%any? (lambda (by) (not (by-parts? by))) (vector-ref users n)) layouts (vector-update layouts n (vector-ref step 0)))
-                                      layouts))
+                                  (if (%any? (lambda (by) (not (by-parts? by))) (vector-ref users n)) layouts (vector-update layouts n (vector-ref step 0))))
                                 layouts (vector-ref step 3))
                      layouts))
                (make-vector (vector-length nodes) #f) steps)))
@@ -112,18 +110,21 @@
     (%grouped stages counts limit limit view)))
 
 ; Of a budget what is left by inputs and borders with their cotangents, and by parameters with their gradients and those of one tile, is divided
-; between a tile and more borders, in the one of some ways that makes least work. Without a budget a tile may hold 64 MiB.
+; between a tile and more borders, in the one of some ways that makes least work. Where it would be little and there is a file for borders, a tile
+; has a quarter of the memory, and borders are behind the rest of it. Without a budget a tile may hold 64 MiB.
 (define (%grouped-by-budget stages leaves inputs view)
   (let* ((budget (memory-budget)) (nodes (vector-ref view 0)) (most (%largest-space (map %node-sizes (vector->list nodes)))))
     (define (bytes-of type sizes) (* (%bytes-of type) (apply * sizes)))
     (define (bytes-of-tensor t) (if (tensor? t) (bytes-of (tensor-type t) (size t)) 0))
-    (define (bytes-of-node n) (let ((node (vector-ref nodes n))) (bytes-of (%node-type node) (%node-sizes node))))
+    (define (bytes-of-node n) (%bytes-of-node (vector-ref nodes n)))
     (define (divided rest part) (let ((limit (max 1048576 (quotient (* part rest) 4)))) (%grouped stages most limit (max 0 (- rest limit)) view)))
     (define (work-of grouped) (apply + (map (lambda (groups) (apply + (map cadr groups))) grouped)))
     (if budget
-        (let ((rest (- (quotient (* 9 budget) 10) (* 3 (apply + (map bytes-of-tensor (vector->list leaves)))) (* 2 (apply + (map bytes-of-tensor inputs)))
-                       (* 2 (apply + (map bytes-of-node (append-map (lambda (members) (%outputs members view)) stages)))))))
-          (fold-left (lambda (best part) (let ((new (divided rest part))) (if (< (work-of new) (work-of best)) new best))) (divided rest 2) '(1 3)))
+        (let* ((memory (- (quotient (* 9 budget) 10) (* 3 (apply + (map bytes-of-tensor (vector->list leaves)))) (* 2 (apply + (map bytes-of-tensor inputs)))))
+               (rest (- memory (* 2 (apply + (map bytes-of-node (append-map (lambda (members) (%outputs members view)) stages)))))))
+          (if (if (< 0 (%file-budget)) (< rest (quotient memory 2)) #f)
+              (%grouped stages most (quotient memory 4) (quotient (%file-budget) 4) view)
+              (fold-left (lambda (best part) (let ((new (divided rest part))) (if (< (work-of new) (work-of best)) new best))) (divided rest 2) '(1 3))))
         (%grouped stages most 67108864 67108864 view))))
 
 (define (%stages nodes near)

@@ -7,7 +7,10 @@
 (define (%graph-values plan inputs leaves keep?)
   (let* ((values (%run-steps plan inputs leaves keep?)) (outputs (%plan-outputs plan)))
     (list (map (lambda (n) (vector-ref values n)) outputs)
-          (if keep? (%with-values (append outputs (iota (length inputs))) (map (lambda (n) #f) (append outputs inputs)) values) #f))))
+          (if keep?
+              (vector-map (lambda (value) (if (tensor? value) (%put-aside value #f) value))
+                          (%with-values (append outputs (iota (length inputs))) (map (lambda (n) #f) (append outputs inputs)) values))
+              #f))))
 
 (define (%run-steps plan inputs leaves keep?)
   (let* ((nodes (%plan-nodes plan)) (steps (%plan-steps plan))
@@ -99,7 +102,7 @@
         (cons new (%with-parts wholes (cdr layouts) (cdr parts) (cdr boxes) plan)))))
 ; Elements of its own: what a tile gives may be a part of something larger.
 (define (%own t) (with-part (%border (size t) (tensor-type t) (tensor-residence t)) t (map (lambda (n) 0) (size t))))
-(define (%aside t plan) (if (%plan-aside? plan) (%put-aside t) t))
+(define (%aside t plan) (%put-aside t (%plan-aside? plan)))
 
 ; --- parts of values, #() where there is no box
 

@@ -494,9 +494,9 @@ void ImageReader::body(Reference& r, std::size_t& first_child) {
     own(r, made.other());
     tensor(value::as_tensor_object(made)->tensor);
     const std::uint8_t flags = in.u8();
-    if ((flags & ~(value::kWatched | value::kAside)) != 0) throw Malformed("a tensor in a state that there is not");
+    if ((flags & ~value::kTensorFlags) != 0) throw Malformed("a tensor in a state that there is not");
     if (value::tensor_of(made).weak) throw Malformed("a tensor that is a number");
-    made.other()->flags = flags & value::kWatched;
+    made.other()->flags = flags & (value::kWatched | value::kKept);
     if ((flags & value::kAside) != 0) value::put_aside(*value::as_tensor_object(made));
     break;
   }

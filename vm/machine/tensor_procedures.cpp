@@ -302,11 +302,14 @@ Value list_to_tensor(Engine& engine, std::span<const Value> operands) {
 }
 
 // What a machine without such a file does is what one does whose file is full.
-Value put_aside(Engine& engine, Value v) {
+Value put_aside(Engine& engine, Value v, bool to_file) {
   const Value primal = engine.primal(v);
-  if (engine.may_spill() && value::is_tensor(primal)) {
-    engine.use_spill_file();
-    value::put_aside(*value::as_tensor_object(primal));
+  if (value::is_tensor(primal)) {
+    primal.other()->flags |= value::kKept;
+    if (to_file && engine.may_spill()) {
+      engine.use_spill_file();
+      value::put_aside(*value::as_tensor_object(primal));
+    }
   }
   return Heap::retain(v);
 }
@@ -341,7 +344,7 @@ Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> op
   if (which == TensorProcedure::file_budget) return value::integer(engine.may_spill() ? engine.state_spill : 0);
   if (which == TensorProcedure::may_vary) return value::boolean(may_vary(engine, operands[0]));
   Value v = operands[0];
-  if (which == TensorProcedure::put_aside) return put_aside(engine, v);
+  if (which == TensorProcedure::put_aside) return put_aside(engine, v, operands[1] != value::kFalse);
   if (which == TensorProcedure::apply_operator) return apply_by_name(engine, operands, consumed);
   if (which == TensorProcedure::operand_regions) return operand_regions(engine, operands);
   if (which == TensorProcedure::is_tensor) return value::boolean(is_operand(v));

@@ -121,7 +121,7 @@ public:
     return OwnedNative<T>(new T(std::forward<Arguments>(arguments)...), ReleaseNative{this});
   }
   Value make_tensor(ops::Tensor tensor);
-  // Another object with the elements of this one, and put aside if it is.
+  // Another object with the elements of this one, put aside and kept if it is.
   Value make_tensor_like(Value tensor);
   // A frame that stands at its first instruction, without parent; slots are not set.
   Frame* make_frame(const Code* code) {

@@ -20,6 +20,7 @@ void end_aside(TensorObject& t) {
 
 Value Heap::make_tensor_like(Value tensor) {
   const Value made = make_tensor(tensor_of(tensor));
+  made.other()->flags |= tensor.other()->flags & kKept;
   if (is_aside(tensor)) put_aside(*as_tensor_object(made));
   return made;
 }
