@@ -110,8 +110,8 @@
     (%grouped stages counts limit limit view)))
 
 ; Of a budget what is left by inputs and borders with their cotangents, and by parameters with their gradients and those of one tile, is divided
-; between a tile and more borders, in the one of some ways that makes least work. Where it would be little and there is a file for borders, a tile
-; has a quarter of the memory, and borders are behind the rest of it. Without a budget a tile may hold 64 MiB.
+; between a tile and more borders, in the one of some ways that makes least work. Where it would be little, or more work, and there is a file for
+; borders (--spill), a tile has a quarter of the memory. Without a budget a tile may hold 64 MiB.
 (define (%grouped-by-budget stages leaves inputs view)
   (let* ((budget (memory-budget)) (nodes (vector-ref view 0)) (most (%largest-space (map %node-sizes (vector->list nodes)))))
     (define (bytes-of type sizes) (* (%bytes-of type) (apply * sizes)))
@@ -122,9 +122,12 @@
     (if budget
         (let* ((memory (- (quotient (* 9 budget) 10) (* 3 (apply + (map bytes-of-tensor (vector->list leaves)))) (* 2 (apply + (map bytes-of-tensor inputs)))))
                (rest (- memory (* 2 (apply + (map bytes-of-node (append-map (lambda (members) (%outputs members view)) stages)))))))
-          (if (if (< 0 (%file-budget)) (< rest (quotient memory 2)) #f)
-              (%grouped stages most (quotient memory 4) (quotient (%file-budget) 4) view)
-              (fold-left (lambda (best part) (let ((new (divided rest part))) (if (< (work-of new) (work-of best)) new best))) (divided rest 2) '(1 3))))
+          (define (by-file) (%grouped stages most (max 1048576 (quotient memory 4)) (quotient (%file-budget) 4) view))
+          (define (in-memory)
+            (fold-left (lambda (best part) (let ((new (divided rest part))) (if (< (work-of new) (work-of best)) new best))) (divided rest 2) '(1 3)))
+          (cond ((= 0 (%file-budget)) (in-memory))
+                ((< rest (quotient memory 2)) (by-file))
+                (else (let ((here (in-memory)) (there (by-file))) (if (< (work-of there) (* .95 (work-of here))) there here)))))
         (%grouped stages most 67108864 67108864 view))))
 
 (define (%stages nodes near)
