@@ -119,7 +119,8 @@ std::int64_t Device::settle(std::int64_t bytes) {
 }
 
 void Device::wait_for_spilled(std::int64_t most_bytes) {
-  for (settle(kAll); bytes_being_written_ > most_bytes; settle(kAll)) file_->wait(*being_written_.front()->spilled_->copy, meter());
+  for (settle(kAll); bytes_being_written_ > most_bytes; settle(kAll))
+    file_->wait(*being_written_.front()->spilled_->copy, meter());
 }
 
 bool Device::fetch_ahead(Storage& storage) {

@@ -100,10 +100,12 @@
                      (if counts (%grouped-by-tiles near-nodes counts view) (%grouped-by-budget near-nodes leaves inputs view)))
                 whole-nodes))))
 
-; Nodes, by node those that use it, and its operands as operand-regions takes them.
+; Nodes, by node those that use it, its operands as operand-regions takes them, and what work a byte of a border costs.
 (define (%view-of nodes leaves wanted)
   (vector nodes (%users nodes wanted)
-          (vector-map (lambda (node) (map (lambda (o) (%described o nodes leaves)) (%node-operands node))) nodes)))
+          (vector-map (lambda (node) (map (lambda (o) (%described o nodes leaves)) (%node-operands node))) nodes) 4))
+; It is written, and read twice, with halos; its cotangent is written as often as tiles reach it.
+(define (%view-by-file view) (vector (vector-ref view 0) (vector-ref view 1) (vector-ref view 2) 100))
 
 (define (%grouped-by-tiles stages counts view)
   (let ((limit (fold-left max 0 (map (lambda (members) (if (null? members) 0 (cdr (%trial members counts view)))) stages))))
@@ -122,7 +124,7 @@
     (if budget
         (let* ((memory (- (quotient (* 9 budget) 10) (* 3 (apply + (map bytes-of-tensor (vector->list leaves)))) (* 2 (apply + (map bytes-of-tensor inputs)))))
                (rest (- memory (* 2 (apply + (map bytes-of-node (append-map (lambda (members) (%outputs members view)) stages)))))))
-          (define (by-file) (%grouped stages most (max 1048576 (quotient memory 4)) (quotient (%file-budget) 4) view))
+          (define (by-file) (%grouped stages most (max 1048576 (quotient memory 4)) (quotient (%file-budget) 4) (%view-by-file view)))
           (define (in-memory)
             (fold-left (lambda (best part) (let ((new (divided rest part))) (if (< (work-of new) (work-of best)) new best))) (divided rest 2) '(1 3)))
           (cond ((= 0 (%file-budget)) (in-memory))
@@ -259,7 +261,7 @@
         best
         (let* ((bytes (caar left)) (halves (cdar left))
                (first (%fitted (car halves) tiles limit view)) (second (%fitted (cdr halves) tiles limit view))
-               (sum (+ (car first) (car second) (* 4 bytes))))
+               (sum (+ (car first) (car second) (* (vector-ref view 3) bytes))))
           (if (< sum work)
               (%best-cut/loop (cdr left) (list bytes (cons (car halves) first) (cons (cdr halves) second)) sum)
               (%best-cut/loop (cdr left) best work))))))

@@ -314,8 +314,8 @@ Value put_aside(Engine& engine, Value v, bool to_file) {
   return Heap::retain(v);
 }
 
-// A value that is older than all derivatives that are being taken is a constant to them. Whether a tape records now is not asked, as
-// that is not the same in every replay.
+// A value that is older than all derivatives that are being taken is a constant to them. Whether a tape records now is not asked,
+// as that is not the same in every replay.
 bool may_vary(Engine& engine, Value v) {
   std::uint64_t from = kNever;
   for (const Run& run : engine.runs)

@@ -13,7 +13,8 @@ struct TensorObject : Object {
 
 // Flags of the object. Somebody waits for its elements to be read (RunState::read).
 inline constexpr std::uint8_t kWatched = 1;
-// Its elements are read seldom, so its reference to them is idle (ops::Storage::idle): between two readings they may be in a file.
+// Its elements are read seldom, so its reference to them is idle (ops::Storage::idle): between two readings they may be in a
+// file.
 inline constexpr std::uint8_t kAside = 2;
 // A rule of a derivative keeps it for itself beside its value: it has no cotangent, and no zeros stand for one.
 inline constexpr std::uint8_t kKept = 4;
