@@ -214,7 +214,7 @@ private:
   void unlink(Storage* storage);
   void give_back_memory(Storage& storage); // it has a copy
   void take_memory(Storage& storage);
-  std::int64_t settle();                              // gives back what is written
+  std::int64_t settle(std::int64_t bytes);            // gives back what is written, until it is so much
   void ask_for(Storage& storage, const Meter* meter); // the elements are there then, until all references are idle
   void forget_copy(Storage& storage) noexcept;
   std::unique_ptr<SpillFile::Copy> write_copy(const Storage& storage); // null: there is no space

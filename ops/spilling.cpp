@@ -2,6 +2,7 @@
 // happens here: counts of references decide which memory is given back, and nothing else.
 #include "ops/device.h"
 
+#include <limits>
 #include <utility>
 
 namespace cairn::ops {
@@ -10,7 +11,7 @@ namespace cairn::ops {
 struct Spilled {
   enum class Whereabouts : std::uint8_t {
     here,          // somebody has asked for them since; the copy may serve again
-    being_written, // here until that is done, and nobody has asked for them since it began
+    being_written, // here until memory is wanted, and written by then; nobody has asked for them since that began
     away,          // in the file alone
     being_fetched  // on their way, or back; nobody has asked for them yet
   };
@@ -21,6 +22,10 @@ struct Spilled {
 
 using Whereabouts = Spilled::Whereabouts;
 using Fate = SpillFile::Fate;
+
+namespace {
+constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+} // namespace
 
 void Storage::bring_back() { device->ask_for(*this, device->meter()); }
 
@@ -63,14 +68,7 @@ void Device::spill(Storage& storage) noexcept {
       spilled->where = Whereabouts::away;
     }
     if (spilled->where != Whereabouts::here) return;
-    const Fate fate = file_->fate(*spilled->copy);
-    if (fate == Fate::done) {
-      here_.erase(spilled->at);
-      give_back_memory(storage);
-      spilled->where = Whereabouts::away;
-      return;
-    }
-    if (fate == Fate::failed) forget_copy(storage);
+    if (file_->fate(*spilled->copy) == Fate::failed) forget_copy(storage);
   }
   try {
     if (storage.spilled_ == nullptr) {
@@ -100,10 +98,10 @@ std::unique_ptr<SpillFile::Copy> Device::write_copy(const Storage& storage) {
   return copy;
 }
 
-// In the order in which they were begun.
-std::int64_t Device::settle() {
+// In the order in which they were begun, so that what is read again and again stays, as long as there is memory.
+std::int64_t Device::settle(std::int64_t bytes) {
   std::int64_t freed = 0;
-  while (!being_written_.empty()) {
+  while (freed < bytes && !being_written_.empty()) {
     Storage& storage = *being_written_.front();
     const Fate fate = file_->fate(*storage.spilled_->copy);
     if (fate == Fate::queued || fate == Fate::running) break;
@@ -121,13 +119,14 @@ std::int64_t Device::settle() {
 }
 
 void Device::wait_for_spilled(std::int64_t most_bytes) {
-  for (settle(); bytes_being_written_ > most_bytes; settle()) file_->wait(*being_written_.front()->spilled_->copy, meter());
+  for (settle(kAll); bytes_being_written_ > most_bytes; settle(kAll))
+    file_->wait(*being_written_.front()->spilled_->copy, meter());
 }
 
 bool Device::fetch_ahead(Storage& storage) {
   Spilled* const spilled = storage.spilled_;
   if (spilled == nullptr || spilled->where != Whereabouts::away) return true;
-  settle();
+  settle(kAll);
   if (ledger_.headroom() < storage.bytes) return false; // nothing else is to make way for it
   take_memory(storage);
   try {
@@ -209,10 +208,10 @@ void Device::end_spilling() noexcept {
 
 std::int64_t Device::make_way(std::int64_t bytes) {
   if (file_ == nullptr) return 0;
-  std::int64_t freed = settle();
+  std::int64_t freed = settle(bytes);
   while (freed < bytes && !being_written_.empty()) {
     file_->wait(*being_written_.front()->spilled_->copy, nullptr);
-    freed += settle();
+    freed += settle(bytes - freed);
   }
   while (freed < bytes && !being_fetched_.empty()) { // what will be asked for last
     Storage& storage = *being_fetched_.back();

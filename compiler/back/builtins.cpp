@@ -21,7 +21,7 @@ std::unordered_map<std::string_view, Builtin> make_table() {
   }
   for (std::uint16_t i = 0; i < bytecode::tensor_operators().size(); ++i) {
     const bytecode::TensorInfo& t = bytecode::tensor_operators()[i];
-    if (t.name.front() != '%') table.emplace(t.name, Builtin{t.name, Opcode::tensor, t.least, t.most, false, i});
+    if (bytecode::is_called_by_name(i)) table.emplace(t.name, Builtin{t.name, Opcode::tensor, t.least, t.most, false, i});
   }
   return table;
 }

@@ -73,8 +73,9 @@ struct Table {
     for (const auto& f : bytecode::kNumberFunctions)
       if (f.name.front() != '%') direct(f.name, f.operands, f.operands);
     for (const auto& p : bytecode::kPrimitives) direct(p.name, p.least, p.most);
-    for (const auto& t : bytecode::tensor_operators())
-      if (t.name.front() != '%') direct(t.name, t.least, t.most);
+    const std::span tensor_operators = bytecode::tensor_operators();
+    for (std::size_t i = 0; i < tensor_operators.size(); ++i)
+      if (bytecode::is_called_by_name(i)) direct(tensor_operators[i].name, tensor_operators[i].least, tensor_operators[i].most);
     for (const auto& r : bytecode::kRunOperators) direct(r.name, r.parameters, r.parameters);
     for (const auto& [name, core] : kOtherNames) {
       auto found = std::find_if(all.begin(), all.end(), [core = core](const Builtin& b) { return b.name == core; });

@@ -120,8 +120,10 @@
         (let ((known (%known operands result (vector-ref seen 0))))
           (if known
               (cons known seen)
-              (let* ((l (%visit-all operands seen))
-                     (made (%visit-operator operator (car l) result (vector-ref v 1) (vector-ref v 2) (vector-ref v 3) (cdr l)))
+              (let* ((made (if (%of-groups? operator (vector-ref v 1) (vector-ref v 2))
+                               (%visit (%group-normalized operands) seen)
+                               (let ((l (%visit-all operands seen)))
+                                 (%visit-operator operator (car l) result (vector-ref v 1) (vector-ref v 2) (vector-ref v 3) (cdr l)))))
                      (seen (cdr made)))
                 (cons (car made) (vector-update seen 0 (cons (cons operands (cons result (car made))) (vector-ref seen 0))))))))))
 
@@ -155,6 +157,21 @@
            (%new-node (%node '%normalized (list x (cadr operands) (caddr operands) (car m) (car v) (if (null? (cdddr operands)) (cons 'is 1e-5) (cadddr operands)))
                              0 type sizes residence)
                       (cdr v))))))
+
+; Normalisation of groups is pointwise but for means and variances over space of each channel, of which a group's are made: its variance is the mean
+; of theirs and the variance of their means.
+(define (%of-groups? operator type sizes)
+  (if (eq? operator 'group-normalization) (if (memq type '(f32 f64)) (< 1 (apply * (%space sizes))) #f) #f))
+(define (%group-normalized operands)
+  (let* ((x (car operands)) (groups (list-ref operands 3)) (sizes (size x)) (channels (cadr sizes)) (ones (map (lambda (n) 1) (cddr sizes)))
+         (by-group (list (* (car sizes) groups) (quotient channels groups)))
+         (axes (map (lambda (i) (+ i 2)) (iota (length ones))))
+         (means (view (mean x axes #t) by-group)) (variances (view (variance x axes #t) by-group)))
+    (define (by-channel t) (reshape (expand-tensor t by-group) (append (list (car sizes) channels) ones)))
+    (define (along t) (view t (append (list 1 channels) ones)))
+    (+ (* (- x (by-channel (mean means '(1) #t)))
+          (* (by-channel (/ 1 (sqrt (+ (mean variances '(1) #t) (variance means '(1) #t) (%operand operands 4 1e-5))))) (along (cadr operands))))
+       (along (caddr operands)))))
 
 (define (%known-node operator operands l n)
   (cond ((null? l) #f)

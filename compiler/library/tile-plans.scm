@@ -7,9 +7,80 @@
   (let* ((nodes (vector-ref graph 0))
          (leaves (vector-ref graph 1))
          (template (vector-ref graph 2))
-         (steps (%steps nodes leaves (%template-nodes template) counts inputs))
+         (outputs (filter (lambda (n) (not (%input? (vector-ref nodes n)))) (%distinct (%template-nodes template))))
          (values (list->vector (append inputs (map (lambda (i) #f) (iota (- (vector-length nodes) (length inputs))))))))
-    (%filled template (%run-steps steps values nodes leaves (%template-nodes template)) leaves)))
+    (%filled template
+             (if (null? outputs)
+                 values
+                 (%with-values outputs (%run-plan (%plan-of nodes leaves (%template-nodes template) outputs counts inputs) inputs leaves) values))
+             leaves)))
+
+; A plan: nodes, steps, by node how its value is divided into parts or #f, the numbers of what is wanted, by node and by leaf whether it may vary,
+; and whether parts are put aside.
+(define (%plan-of nodes leaves wanted outputs counts inputs)
+  (let* ((steps (%steps nodes leaves wanted counts inputs)) (layouts (%layouts steps nodes wanted)) (varying-leaves (vector-map %leaf-varies? leaves)))
+    (vector nodes steps layouts outputs (%varying nodes inputs varying-leaves) varying-leaves (%aside? layouts nodes))))
+(define (%plan-nodes plan) (vector-ref plan 0))
+(define (%plan-steps plan) (vector-ref plan 1))
+(define (%layout n plan) (vector-ref (vector-ref plan 2) n))
+(define (%plan-outputs plan) (vector-ref plan 3))
+(define (%plan-varying plan) (vector-ref plan 4))
+(define (%plan-varying-leaves plan) (vector-ref plan 5))
+(define (%plan-aside? plan) (vector-ref plan 6))
+
+; Values of segments, where all who use them are other segments, or sums over all of space.
+(define (%layouts steps nodes wanted)
+  (let ((inside (fold-left (lambda (marks (cons kind step)) (if (eq? kind 'segment) (%marked (map (lambda (m) (vector-ref m 0)) (vector-ref step 1)) marks) marks))
+                           (make-vector (vector-length nodes) #f) steps))
+        (users (%users nodes wanted)))
+    (define (by-parts? n) (if (< n 0) #f (if (vector-ref inside n) #t (%sum-over-space? (vector-ref nodes n) nodes))))
+    (fold-left (lambda (layouts (cons kind step))
+                 (if (eq? kind 'segment)
+                     (fold-left (lambda (layouts n)
+                                  (if (%any? (lambda (by) (not (by-parts? by))) (vector-ref users n)) layouts (vector-update layouts n (vector-ref step 0))))
+                                layouts (vector-ref step 3))
+                     layouts))
+               (make-vector (vector-length nodes) #f) steps)))
+(define (%sum-over-space? node nodes)
+  (let ((operands (%node-operands node)))
+    (if (memq (%node-operator node) '(sum mean variance))
+        (if (<= 2 (length operands) 3)
+            (if (eq? (caar operands) 'node)
+                (let* ((sizes (%node-sizes (vector-ref nodes (cdar operands)))) (axes (cdadr operands)))
+                  (if (if (eq? (caadr operands) 'is) (if (list? axes) (memq (%node-type node) '(f32 f64)) #f) #f)
+                      (not (%any? (lambda (axis) (not (memv axis axes))) (map (lambda (i) (+ i 2)) (iota (- (length sizes) 2)))))
+                      #f))
+                #f)
+            #f)
+        #f)))
+; How the operand of a sum over space is divided.
+(define (%operand-layout node plan)
+  (if (%sum-over-space? node (%plan-nodes plan)) (%layout (cdar (%node-operands node)) plan) #f))
+
+; Parts go to the file that waits for them (--spill) where with their cotangents they would take more than a quarter of the memory budget.
+(define (%aside? layouts nodes)
+  (if (if (memory-budget) (< 0 (%file-budget)) #f)
+      (< (quotient (memory-budget) 8)
+         (fold-left + 0 (map (lambda (node layout) (if layout (%bytes-of-node node) 0)) (vector->list nodes) (vector->list layouts))))
+      #f))
+(define (%bytes-of-node node) (* (%bytes-of (%node-type node)) (apply * (%node-sizes node))))
+
+(define (%varying nodes inputs varying-leaves)
+  (define (varies? varying)
+    (lambda (o)
+      (case (car o)
+        ((node) (vector-ref varying (cdr o)))
+        ((leaf) (vector-ref varying-leaves (cdr o)))
+        ((number) (vector-ref varying-leaves (cadr o)))
+        ((list) (%any? (varies? varying) (cdr o)))
+        (else #f))))
+  (let %varying/loop ((n (length inputs)) (varying (list->vector (append (map %leaf-varies? inputs) (map (lambda (i) #f) (iota (- (vector-length nodes) (length inputs))))))))
+    (if (= n (vector-length nodes))
+        varying
+        (let ((node (vector-ref nodes n)))
+          (%varying/loop (+ n 1) (vector-update varying n (if (memq (%node-type node) '(f32 f64 bf16)) (%any? (varies? varying) (%node-operands node)) #f)))))))
+(define (%leaf-varies? v)
+  (cond ((tensor? v) (if (%has-derivative? v) (%may-vary? v) #f)) ((number? v) (%may-vary? v)) (else #f)))
 
 ; Counts of tiles, or #f: as many as the memory budget asks for.
 (define (%steps nodes leaves wanted counts inputs)
@@ -29,28 +100,36 @@
                      (if counts (%grouped-by-tiles near-nodes counts view) (%grouped-by-budget near-nodes leaves inputs view)))
                 whole-nodes))))
 
-; Nodes, by node those that use it, and its operands as operand-regions takes them.
+; Nodes, by node those that use it, its operands as operand-regions takes them, and what work a byte of a border costs.
 (define (%view-of nodes leaves wanted)
   (vector nodes (%users nodes wanted)
-          (vector-map (lambda (node) (map (lambda (o) (%described o nodes leaves)) (%node-operands node))) nodes)))
+          (vector-map (lambda (node) (map (lambda (o) (%described o nodes leaves)) (%node-operands node))) nodes) 4))
+; It is written, and read twice, with halos; its cotangent is written as often as tiles reach it.
+(define (%view-by-file view) (vector (vector-ref view 0) (vector-ref view 1) (vector-ref view 2) 100))
 
 (define (%grouped-by-tiles stages counts view)
   (let ((limit (fold-left max 0 (map (lambda (members) (if (null? members) 0 (cdr (%trial members counts view)))) stages))))
     (%grouped stages counts limit limit view)))
 
 ; Of a budget what is left by inputs and borders with their cotangents, and by parameters with their gradients and those of one tile, is divided
-; between a tile and more borders, in the one of some ways that makes least work. Without a budget a tile may hold 64 MiB.
+; between a tile and more borders, in the one of some ways that makes least work. Where it would be little, or more work, and there is a file for
+; borders (--spill), a tile has a quarter of the memory. Without a budget a tile may hold 64 MiB.
 (define (%grouped-by-budget stages leaves inputs view)
   (let* ((budget (memory-budget)) (nodes (vector-ref view 0)) (most (%largest-space (map %node-sizes (vector->list nodes)))))
     (define (bytes-of type sizes) (* (%bytes-of type) (apply * sizes)))
     (define (bytes-of-tensor t) (if (tensor? t) (bytes-of (tensor-type t) (size t)) 0))
-    (define (bytes-of-node n) (let ((node (vector-ref nodes n))) (bytes-of (%node-type node) (%node-sizes node))))
+    (define (bytes-of-node n) (%bytes-of-node (vector-ref nodes n)))
     (define (divided rest part) (let ((limit (max 1048576 (quotient (* part rest) 4)))) (%grouped stages most limit (max 0 (- rest limit)) view)))
     (define (work-of grouped) (apply + (map (lambda (groups) (apply + (map cadr groups))) grouped)))
     (if budget
-        (let ((rest (- (quotient (* 9 budget) 10) (* 3 (apply + (map bytes-of-tensor (vector->list leaves)))) (* 2 (apply + (map bytes-of-tensor inputs)))
-                       (* 2 (apply + (map bytes-of-node (append-map (lambda (members) (%outputs members view)) stages)))))))
-          (fold-left (lambda (best part) (let ((new (divided rest part))) (if (< (work-of new) (work-of best)) new best))) (divided rest 2) '(1 3)))
+        (let* ((memory (- (quotient (* 9 budget) 10) (* 3 (apply + (map bytes-of-tensor (vector->list leaves)))) (* 2 (apply + (map bytes-of-tensor inputs)))))
+               (rest (- memory (* 2 (apply + (map bytes-of-node (append-map (lambda (members) (%outputs members view)) stages)))))))
+          (define (by-file) (%grouped stages most (max 1048576 (quotient memory 4)) (quotient (%file-budget) 4) (%view-by-file view)))
+          (define (in-memory)
+            (fold-left (lambda (best part) (let ((new (divided rest part))) (if (< (work-of new) (work-of best)) new best))) (divided rest 2) '(1 3)))
+          (cond ((= 0 (%file-budget)) (in-memory))
+                ((< rest (quotient memory 2)) (by-file))
+                (else (let ((here (in-memory)) (there (by-file))) (if (< (work-of there) (* .95 (work-of here))) there here)))))
         (%grouped stages most 67108864 67108864 view))))
 
 (define (%stages nodes near)
@@ -182,7 +261,7 @@
         best
         (let* ((bytes (caar left)) (halves (cdar left))
                (first (%fitted (car halves) tiles limit view)) (second (%fitted (cdr halves) tiles limit view))
-               (sum (+ (car first) (car second) (* 4 bytes))))
+               (sum (+ (car first) (car second) (* (vector-ref view 3) bytes))))
           (if (< sum work)
               (%best-cut/loop (cdr left) (list bytes (cons (car halves) first) (cons (cdr halves) second)) sum)
               (%best-cut/loop (cdr left) best work))))))

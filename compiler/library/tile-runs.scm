@@ -1,26 +1,44 @@
-; Runs of what is tiled (tiles.scm), along a plan (tile-plans.scm): segments, their derivatives, and one tile of them.
+; Runs of what is tiled (tiles.scm), along a plan (tile-plans.scm): values, and one tile of them. Derivatives are in tile-sweeps.scm.
 
-; --- running: values by number, #f where there are none yet or no longer
+; --- running: values by number, #f where there are none yet or no longer. A border that only tiles and sums over space read stays in the parts
+; that the tiles of its segment gave (%layouts): a vector of these.
 
-(define (%run-steps steps values nodes leaves wanted)
-  (fold-left (lambda (values (cons step dead))
-               (let ((values (if (eq? (car step) 'whole)
-                                 (vector-update values (cdr step) (%whole-value (vector-ref nodes (cdr step)) values leaves))
-                                 (%with-values (vector-ref (cdr step) 3) (%run-segment (cdr step) values leaves) values))))
-                 (fold-left (lambda (values n) (vector-update values n #f)) values dead)))
-             values (%with-dropped (reverse steps) nodes (%marked wanted (make-vector (vector-length nodes) #f)) '())))
+; (outputs values): values are those that a sweep will read, if there is to be one, and else #f.
+(define (%graph-values plan inputs leaves keep?)
+  (let* ((values (%run-steps plan inputs leaves keep?)) (outputs (%plan-outputs plan)))
+    (list (map (lambda (n) (vector-ref values n)) outputs)
+          (if keep?
+              (vector-map (lambda (value) (if (tensor? value) (%put-aside value #f) value))
+                          (%with-values (append outputs (iota (length inputs))) (map (lambda (n) #f) (append outputs inputs)) values))
+              #f))))
+
+(define (%run-steps plan inputs leaves keep?)
+  (let* ((nodes (%plan-nodes plan)) (steps (%plan-steps plan))
+         (kept (%marked (append (%plan-outputs plan) (if keep? (append-map (lambda (step) (%step-reads step nodes)) steps) '()))
+                        (make-vector (vector-length nodes) #f))))
+    (fold-left (lambda (values (cons step dead))
+                 (let ((values (if (eq? (car step) 'whole)
+                                   (vector-update values (cdr step) (%whole-value (cdr step) values leaves plan))
+                                   (%with-values (vector-ref (cdr step) 3) (%segment-value (cdr step) values leaves plan) values))))
+                   (fold-left (lambda (values n) (vector-update values n #f)) values dead)))
+               (list->vector (append inputs (map (lambda (i) #f) (iota (- (vector-length nodes) (length inputs))))))
+               (%with-dropped (reverse steps) nodes kept '()))))
 
 ; (step . numbers that no later step reads), of steps from the last one.
 (define (%with-dropped steps nodes kept l)
   (if (null? steps)
       l
-      (let* ((read (if (eq? (caar steps) 'whole) (%nodes-in (%node-operands (vector-ref nodes (cdar steps)))) (vector-ref (cdar steps) 2)))
-             (dead (filter (lambda (n) (not (vector-ref kept n))) (%distinct read))))
+      (let ((dead (filter (lambda (n) (not (vector-ref kept n))) (%distinct (%step-reads (car steps) nodes)))))
         (%with-dropped (cdr steps) nodes (%marked dead kept) (cons (cons (car steps) dead) l)))))
+(define (%step-reads step nodes)
+  (if (eq? (car step) 'whole) (%nodes-in (%node-operands (vector-ref nodes (cdr step)))) (vector-ref (cdr step) 2)))
 (define (%with-values numbers new values)
   (if (null? numbers) values (%with-values (cdr numbers) (cdr new) (vector-update values (car numbers) (car new)))))
 
-(define (%whole-value node values leaves)
+(define (%whole-value n values leaves plan)
+  (let ((node (vector-ref (%plan-nodes plan) n)))
+    (if (%operand-layout node plan) (%reduced n values plan) (%applied node values leaves))))
+(define (%applied node values leaves)
   (let* ((operands (map (lambda (o) (%operand-value o values leaves)) (%node-operands node)))
          (operator (%node-operator node)))
     (if (eq? operator '%normalized) (%normalized operands) (%result (apply-operator operator operands) (%node-result node)))))
@@ -33,10 +51,6 @@
     (else (cdr o))))
 (define (%in-memory t) (if (tensor? t) t (%read-box t (cons (map (lambda (n) 0) (cadddr t)) (cadddr t)))))
 (define (%result value result) (if (pair? value) (list-ref value result) value))
-
-(define (%run-segment segment values leaves)
-  (%segment (lambda () segment) (map (lambda (n) (vector-ref values n)) (vector-ref segment 2))
-            (map (lambda (k) (vector-ref leaves k)) (vector-ref segment 4))))
 
 ; The value of f: its template with values in it.
 (define (%template-nodes t)
@@ -51,51 +65,23 @@
     ((vector) (list->vector (%filled (cdr t) values leaves)))
     (else (%operand-value t values leaves))))
 
-; --- a segment as one operation: its arguments are kept, and its value; what lies between comes and goes tile by tile
+; --- a segment: its outputs, in their order
 
-(define (%segment plan inputs leaves)
-  (%with-rules (lambda ((list plan inputs leaves)) (%segment-value (plan) inputs leaves))
-               (lambda ((list plan inputs leaves) y (list dplan dinputs dleaves)) (%segment-forward (plan) inputs leaves dinputs dleaves))
-               (lambda ((list plan inputs leaves) y c) (cons 0 (%segment-reverse (plan) inputs leaves c)))
-               (list plan inputs leaves)))
-
-(define (%segment-value segment inputs leaves)
-  (let* ((prepared (%prepared segment leaves)) (tiles (apply * (vector-ref segment 0))))
-    (let %segment/loop ((tile 0) (borders (%new-borders segment)))
+(define (%segment-value segment values leaves plan)
+  (let* ((leaves (%leaves-of segment leaves)) (prepared (%prepared segment leaves)) (tiles (apply * (vector-ref segment 0)))
+         (layouts (map (lambda (n) (%layout n plan)) (vector-ref segment 3))))
+    (let %segment/loop ((tile 0) (borders (%new-borders segment layouts)))
       (if (= tile tiles)
-          borders
+          (map (lambda (border layout) (if layout (list->vector (reverse border)) border)) borders layouts)
           (let* ((work (%tile-work segment prepared tile))
-                 (parts (%tile-values segment (car work) (cadr work) (caddr work) (%slices inputs (cadr work)) leaves)))
-            (%segment/loop (+ tile 1) (%with-parts borders parts (caddr work))))))))
+                 (parts (%tile-values segment (car work) (cadr work) (caddr work) (%slices (vector-ref segment 2) values (cadr work) plan) leaves)))
+            (%segment/loop (+ tile 1) (%with-parts borders layouts parts (caddr work) plan)))))))
+(define (%leaves-of segment leaves) (map (lambda (k) (vector-ref leaves k)) (vector-ref segment 4)))
 
-(define (%segment-forward segment inputs leaves dinputs dleaves)
-  (let* ((prepared (%prepared segment leaves)) (tiles (apply * (vector-ref segment 0))))
-    (let %segment/loop ((tile 0) (borders (%new-borders segment)))
-      (if (= tile tiles)
-          borders
-          (let* ((work (%tile-work segment prepared tile))
-                 (parts (cdr (j* (lambda ((cons slices leaves)) (%tile-values segment (car work) (cadr work) (caddr work) slices leaves))
-                                 (cons (%slices inputs (cadr work)) leaves)
-                                 (cons (%slices dinputs (cadr work)) dleaves)))))
-            (%segment/loop (+ tile 1) (%with-parts borders parts (caddr work))))))))
-
-; The cotangents of inputs and leaves: each tile is computed again, on a tape of its own.
-(define (%segment-reverse segment inputs leaves c)
-  (let* ((prepared (%prepared segment leaves)) (tiles (apply * (vector-ref segment 0))))
-    (let %segment/loop ((tile 0) (dinputs (map %zero-border inputs)) (dleaves (map (lambda (leaf) 0) leaves)))
-      (if (= tile tiles)
-          (list dinputs dleaves)
-          (let* ((work (%tile-work segment prepared tile))
-                 (g (cdr (*j (lambda ((cons slices leaves)) (%tile-values segment (car work) (cadr work) (caddr work) slices leaves))
-                             (cons (%slices inputs (cadr work)) leaves)
-                             (%slices c (caddr work))))))
-            (%segment/loop (+ tile 1) (%plus-parts dinputs (car g) (cadr work)) (%plus dleaves (cdr g))))))))
-
-(define (%new-borders segment)
-  (map (lambda (n)
-         (let ((node (cdr (assv n (vector-ref segment 5))))) (%border (%node-sizes node) (%node-type node) (%node-residence node))))
-       (vector-ref segment 3)))
-(define (%zero-border t) (if (if (tensor? t) (%has-derivative? t) #f) (%border (size t) (tensor-type t) (tensor-residence t)) 0))
+(define (%new-borders segment layouts)
+  (map (lambda (n layout) (if layout '() (let ((node (cdr (assv n (vector-ref segment 5))))) (%border-of node (%node-sizes node)))))
+       (vector-ref segment 3) layouts))
+(define (%border-of node sizes) (%border sizes (%node-type node) (%node-residence node)))
 ; Channels lie closest, as convolutions and norms have them.
 (define (%border sizes type residence)
   (if (< (length sizes) 3)
@@ -104,34 +90,93 @@
         (permute (fill (append (cons (car sizes) (cddr sizes)) (list (cadr sizes))) 0 type residence)
                  (cons 0 (cons last (map 1+ (iota (- last 1)))))))))
 
-; Parts of whole tensors, #() where there is no box.
-(define (%slices wholes boxes) (map %slice wholes boxes))
+; Each whole is given up before its part goes in, so that this happens in its memory. Of what stays in parts the last one comes first, and 0 is
+; where there is none.
+(define (%with-parts wholes layouts parts boxes plan)
+  (if (null? wholes)
+      '()
+      (let* ((whole (car wholes)) (wholes (cdr wholes)) (part (car parts))
+             (new (cond ((car layouts) (cons (if (tensor? part) (%aside (%own part) plan) 0) whole))
+                        ((tensor? part) (with-part whole part (caar boxes)))
+                        (else whole))))
+        (cons new (%with-parts wholes (cdr layouts) (cdr parts) (cdr boxes) plan)))))
+; Elements of its own: what a tile gives may be a part of something larger.
+(define (%own t) (with-part (%border (size t) (tensor-type t) (tensor-residence t)) t (map (lambda (n) 0) (size t))))
+(define (%aside t plan) (%put-aside t (%plan-aside? plan)))
+
+; --- parts of values, #() where there is no box
+
+(define (%slices numbers values boxes plan)
+  (map (lambda (n box) (if box (%slice-of (vector-ref values n) n box plan) '())) numbers boxes))
+(define (%slice-of value n box plan)
+  (if (%layout n plan) (%slice-of-parts value (%layout n plan) (vector-ref (%plan-nodes plan) n) box) (%slice value box)))
 (define (%slice whole box)
-  (cond ((not box) '())
-        ((%tile-array? whole) (%read-box whole box))
+  (cond ((%tile-array? whole) (%read-box whole box))
         ((not (tensor? whole)) whole)
         ((equal? (size whole) (cdr box)) whole)
         (else (crop whole (car box) (cdr box)))))
 
-; Each whole is given up before its part goes in, so that this happens in its memory.
-(define (%with-parts wholes parts boxes)
-  (if (null? wholes)
-      '()
-      (let* ((whole (car wholes)) (wholes (cdr wholes))
-             (new (if (tensor? (car parts)) (with-part whole (car parts) (caar boxes)) whole)))
-        (cons new (%with-parts wholes (cdr parts) (cdr boxes))))))
-(define (%plus-parts wholes parts boxes)
-  (if (null? wholes)
-      '()
-      (let* ((whole (car wholes)) (wholes (cdr wholes))
-             (new (if (if (tensor? (car parts)) (tensor? whole) #f) (add-part whole (car parts) (caar boxes)) whole)))
-        (cons new (%plus-parts wholes (cdr parts) (cdr boxes))))))
-(define (%plus sums new)
-  (if (null? sums)
-      '()
-      (let* ((sum (car sums)) (sums (cdr sums))
-             (next (cond ((eqv? (car new) 0) sum) ((eqv? sum 0) (car new)) (else (+ sum (car new))))))
-        (cons next (%plus sums (cdr new))))))
+; Of the parts that it overlaps; 0 where none of them is there.
+(define (%slice-of-parts parts counts node box)
+  (let %slice/loop ((tiles (%overlapped counts (%node-sizes node) box)) (whole 0))
+    (if (null? tiles)
+        whole
+        (let* ((tile (car tiles)) (part (vector-ref parts tile)))
+          (if (tensor? part)
+              (let* ((place (%output-box (%node-sizes node) counts tile)) (both (%overlap place box))
+                     (piece (%slice part (%inside place both))))
+                (if (equal? both box)
+                    piece
+                    (%slice/loop (cdr tiles) (with-part (if (tensor? whole) whole (%border-of node (cdr box))) piece (car (%inside box both))))))
+              (%slice/loop (cdr tiles) whole))))))
+; A box as seen from the beginning of another.
+(define (%inside box part) (cons (map - (car part) (car box)) (cdr part)))
+(define (%overlap a b)
+  (let ((starts (map max (car a) (car b))))
+    (cons starts (map - (map min (map + (car a) (cdr a)) (map + (car b) (cdr b))) starts))))
+
+; The tiles that a box of an output reaches.
+(define (%overlapped counts sizes box)
+  (filter (lambda (tile) (%output-box sizes counts tile))
+          (let %overlapped/loop ((counts counts) (space (%space sizes)) (starts (cddr (car box))) (extents (cddr (cdr box))))
+            (cond ((null? counts) '(0))
+                  ((null? space) (map (lambda (tile) (* (car counts) tile)) (%overlapped/loop (cdr counts) '() '() '())))
+                  (else
+                   (let* ((count (car counts)) (n (car space)) (rest (%overlapped/loop (cdr counts) (cdr space) (cdr starts) (cdr extents)))
+                          (first (quotient (- (* (+ (car starts) 1) count) 1) n))
+                          (last (quotient (- (* (+ (car starts) (car extents)) count) 1) n)))
+                     (append-map (lambda (i) (map (lambda (tile) (+ first i (* count tile))) rest)) (iota (+ 1 (- last first))))))))))
+
+; --- means, variances and sums over space, of a border in parts
+
+(define (%reduced n values plan)
+  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (from (cdar (%node-operands node)))
+         (parts (vector-ref values from)) (axes (%reduced-axes node)) (count (%reduced-count node nodes)))
+    (view (case (%node-operator node)
+            ((sum) (%sum-of-parts (lambda (part) part) parts axes))
+            ((mean) (/ (%sum-of-parts (lambda (part) part) parts axes) count))
+            (else
+             (let ((m (%mean-beside n values plan)))
+               (/ (%sum-of-parts (lambda (part) (square (- part m))) parts axes) count))))
+          (%node-sizes node))))
+(define (%reduced-axes node) (cdadr (%node-operands node)))
+(define (%reduced-count node nodes)
+  (let ((sizes (%node-sizes (vector-ref nodes (cdar (%node-operands node))))))
+    (apply * (map (lambda (axis) (list-ref sizes axis)) (%reduced-axes node)))))
+(define (%sum-of-parts f parts axes)
+  (fold-left (lambda (total part) (if (tensor? part) (%plus total (sum (f part) axes #t)) total)) 0 (vector->list parts)))
+; What is before the operator in the graph may have the mean already.
+(define (%mean-beside n values plan)
+  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (sizes (%node-sizes (vector-ref nodes (cdar (%node-operands node)))))
+         (axes (%reduced-axes node))
+         (known (filter (lambda (m)
+                        (let ((other (vector-ref nodes m)))
+                          (if (eq? 'mean (%node-operator other)) (if (equal? (%node-operands other) (%node-operands node)) (tensor? (vector-ref values m)) #f) #f)))
+                      (iota n))))
+    (if (pair? known)
+        (view (vector-ref values (car known)) (map (lambda (i size) (if (memv i axes) 1 size)) (iota (length sizes)) sizes))
+        (/ (%sum-of-parts (lambda (part) part) (vector-ref values (cdar (%node-operands node))) axes) (%reduced-count node nodes)))))
+(define (%plus a b) (cond ((eqv? b 0) a) ((eqv? a 0) b) (else (+ a b))))
 
 ; --- one tile: which box of each value is needed, from the outputs back
 

@@ -47,6 +47,47 @@ class Tiles(ToolTest):
         self.assertLess(peaks[3], 2 << 20)
         self.assertGreater(peaks[0], 16 << 20)
 
+    # Eight borders of 4 MiB each, with their cotangents; what is tiled is 512 x 512 points.
+    BORDERS = """(define ws (map (lambda (k) (* .3 (randn '(4 4 3 3) 'f32 'cpu k))) (iota 8)))
+(define (net ws x) (fold-left (lambda (x w) (tanh (car (batch-normalization-training (convolve x w 1 1) (ones '(4)) (zeros '(4)))))) x ws))
+(define (loss ws) (sumall (square (max-pool (tiled (lambda (x) (max-pool (net ws x) 8)) (fill '(1 4 512 512) .5) 4) 8))))
+(define r (*j loss ws 1))
+(write (list (car r) (map sumall (cdr r)) (map (lambda (g) (sumall (abs g))) (cdr r))))"""
+
+    def test_borders_go_to_a_file(self):
+        self.write("a.scm", self.BORDERS)
+        os.mkdir(self.path("disk"))
+        whole = self.vmrun("--stats", "a.scm")
+        self.assertGreater(json.loads(whole.errors)["tensor_peak_bytes"], 36 << 20)
+        self.vmrun("--memory=24MiB", "a.scm", code=3)
+        done = self.vmrun("--memory=24MiB", "--spill=disk,1GiB", "--stats", "a.scm")
+        self.assertEqual(done.output, whole.output)
+        stats = json.loads(done.errors)
+        self.assertLess(stats["tensor_peak_bytes"], 24 << 20)
+        self.assertGreater(stats["spilled_bytes"], 30 << 20)
+        self.assertGreater(stats["fetched_bytes"], 10 << 20)
+        # Stopped anywhere it goes on, within the same memory.
+        for parts in (3, 8):
+            state, output = ["--memory=24MiB", "a.scm"], ""
+            for _ in range(parts + 2):
+                done = self.vmrun("--spill=disk,1GiB", f"--steps={stats['steps'] // parts}", "--save=state.capsule", *state, code=None)
+                output += done.output
+                if done.returncode == 0:
+                    break
+                self.assertEqual(done.returncode, 75, done.errors)
+                state = ["--resume=state.capsule"]
+            self.assertEqual(output, whole.output)
+
+    def test_a_constant_image_has_no_cotangent(self):
+        self.write("a.scm", """(define w (randn '(16 16 3 3) 'f32 'cpu 1))
+(define x (randn '(1 16 64 64) 'f32 'cpu 2))
+(define (loss w x) (sumall (square (tiled (lambda (x) (convolve x w 1 1)) x 2))))
+(write (sumall (square (cadr (if (null? (command-line)) (*j (lambda (l) (loss (car l) x)) (list w) 1) (*j (lambda (l) (loss (car l) (cadr l))) (list w x) 1))))))""")
+        constant, varying = self.vmrun("--stats", "a.scm"), self.vmrun("--stats", "a.scm", "both")
+        self.assertEqual(constant.output, varying.output)
+        product = 2 * 16 * 16 * 9 * 64 * 64
+        self.assertGreater(json.loads(varying.errors)["work"] - json.loads(constant.errors)["work"], .9 * product)
+
 
 if __name__ == "__main__":
     arguments = driver.parse(__doc__)

@@ -18,6 +18,9 @@ struct TensorInfo {
 std::span<const TensorInfo> tensor_operators();
 // The number of the first that is no operator.
 extern const unsigned kFirstTensorProcedure;
+// Programs write arithmetic in other ways than by these operators' names, which begin with a %; such procedures are the
+// library's.
+inline bool is_called_by_name(std::size_t i) { return i >= kFirstTensorProcedure || tensor_operators()[i].name.front() != '%'; }
 
 enum class TensorProcedure : std::uint16_t {
 #define X(id, scheme, least, most) id,

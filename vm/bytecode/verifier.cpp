@@ -152,8 +152,7 @@ private:
         break;
       case 'T':
         check_index(pc, value, tensor_operators(), "tensor operator");
-        if (tensor_operators()[value].name.front() == '%')
-          complain(pc, fmt::format("tensor operator {} is not for programs", value));
+        if (!is_called_by_name(value)) complain(pc, fmt::format("tensor operator {} is not for programs", value));
         break;
       case 'H':
         check_index(pc, value, m.imports, "import");

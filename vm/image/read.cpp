@@ -496,8 +496,11 @@ void ImageReader::body(Reference& r, std::size_t& first_child) {
     Value made = engine.heap().make_tensor({});
     own(r, made.other());
     tensor(value::as_tensor_object(made)->tensor);
-    if (flag()) made.other()->flags = value::kWatched;
+    const std::uint8_t flags = in.u8();
+    if ((flags & ~value::kTensorFlags) != 0) throw Malformed("a tensor in a state that there is not");
     if (value::tensor_of(made).weak) throw Malformed("a tensor that is a number");
+    made.other()->flags = flags & (value::kWatched | value::kKept);
+    if ((flags & value::kAside) != 0) value::put_aside(*value::as_tensor_object(made));
     break;
   }
   }

@@ -265,7 +265,7 @@ void ImageWriter::body(const Object* o) {
   }
   case Kind::tensor:
     tensor(static_cast<const value::TensorObject*>(o)->tensor);
-    flag(o->flags == value::kWatched);
+    out.u8(o->flags);
     break;
   case Kind::state:
     write_state(*this, *static_cast<const RunState*>(static_cast<const NativeObject*>(o)->native));

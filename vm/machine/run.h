@@ -112,6 +112,8 @@ struct RunState : value::Native {
   virtual void worked(std::uint64_t ticks, std::uint64_t bytes) { static_cast<void>(ticks), static_cast<void>(bytes); }
   // What would help where memory is gone while this is in use: lines to follow the message, or nothing.
   virtual std::string memory_hint(const Engine& engine) const { return static_cast<void>(engine), ""; }
+  // What is older is a constant to the derivative that its run is taken for. kNever: it is taken for none.
+  virtual std::uint64_t varies_from() const { return kNever; }
   // The log of effects of its run, or null.
   virtual EffectLog* effects() { return nullptr; }
 };

@@ -84,11 +84,13 @@ Results plain(Engine& engine, const ops::Operator& op, const Operands& operands)
   }
   std::array<Tensor, ops::kMostResults> outputs;
   // Memory of an operand that goes with this instruction: its object gives the elements up, so that theirs is the only reference.
-  std::array<bool, 64> given; // as many as there are inputs
+  std::array<bool, 64> given, aside; // as many as there are inputs
   for (std::size_t i = 0; i < std::min(n, given.size()); ++i) {
     Value v = operands.inputs[i];
     given[i] = op.may_overwrite && (operands.consumed >> i & 1) != 0 && value::is_tensor(v) && v.other()->count == 1 &&
                (record == nullptr || !ops::keeps_input(op, i));
+    aside[i] = given[i] && value::is_aside(v);
+    if (aside[i]) value::end_aside(*value::as_tensor_object(v));
     if (given[i]) value::as_tensor_object(v)->tensor.storage = {};
   }
   if (record != nullptr)
@@ -98,7 +100,10 @@ Results plain(Engine& engine, const ops::Operator& op, const Operands& operands)
     results = runtime.apply(op, inputs, {given.data(), std::min(n, given.size())}, operands.attributes, outputs);
   } catch (...) { // stopped or refused memory, it may be done again
     for (std::size_t i = 0; i < std::min(n, given.size()); ++i)
-      if (given[i]) value::as_tensor_object(operands.inputs[i])->tensor.storage = inputs[i].storage;
+      if (given[i]) {
+        value::as_tensor_object(operands.inputs[i])->tensor.storage = inputs[i].storage;
+        if (aside[i]) value::put_aside(*value::as_tensor_object(operands.inputs[i]));
+      }
     throw;
   }
   engine.note_work([&] {
@@ -412,8 +417,8 @@ void check_nan(Engine& engine, std::string_view who, const Tensor& t, std::strin
 }
 
 Value alias(Engine& engine, Value tensor) {
-  if (tensor.other()->flags == value::kWatched) engine.note_read(tensor.other()->serial);
-  return engine.heap().make_tensor(value::tensor_of(tensor));
+  if (value::is_watched(tensor)) engine.note_read(tensor.other()->serial);
+  return engine.heap().make_tensor_like(tensor);
 }
 
 Value zeros_like(Engine& engine, Value tensor) {

@@ -42,7 +42,7 @@ using Values = value::OwnedValues;
 
 // A tensor of the program, about to be read. Only files that no machine wrote have such without elements.
 inline const ops::Tensor& elements_of(Engine& engine, Value v) {
-  if (v.other()->flags == value::kWatched) [[unlikely]]
+  if (value::is_watched(v)) [[unlikely]]
     engine.note_read(v.other()->serial);
   const ops::Tensor& t = value::tensor_of(v);
   if (!t.storage) throw ProgramError("a tensor without elements");

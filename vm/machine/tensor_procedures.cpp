@@ -301,6 +301,30 @@ Value list_to_tensor(Engine& engine, std::span<const Value> operands) {
   });
 }
 
+// What a machine without such a file does is what one does whose file is full.
+Value put_aside(Engine& engine, Value v, bool to_file) {
+  const Value primal = engine.primal(v);
+  if (value::is_tensor(primal)) {
+    primal.other()->flags |= value::kKept;
+    if (to_file && engine.may_spill()) {
+      engine.use_spill_file();
+      value::put_aside(*value::as_tensor_object(primal));
+    }
+  }
+  return Heap::retain(v);
+}
+
+// A value that is older than all derivatives that are being taken is a constant to them. Whether a tape records now is not asked,
+// as that is not the same in every replay.
+bool may_vary(Engine& engine, Value v) {
+  std::uint64_t from = kNever;
+  for (const Run& run : engine.runs)
+    if (const RunState* const state = run.run_state(); state != nullptr) from = std::min(from, state->varies_from());
+  if (from == kNever) return false;
+  const Value primal = engine.primal(v);
+  return !value::is_tensor(v) || !value::is_tensor(primal) || primal.other()->serial >= from;
+}
+
 } // namespace
 
 Value tensor_of_number(Engine& engine, Value number) {
@@ -317,7 +341,10 @@ Value number_of_tensor(Engine& engine, Value tensor) {
 Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> operands, std::uint64_t consumed) {
   if (which >= TensorProcedure::file_size) return file_procedure(engine, which, operands);
   if (which == TensorProcedure::memory_budget) return engine.budget_asked ? value::integer(engine.state_budget) : value::kFalse;
+  if (which == TensorProcedure::file_budget) return value::integer(engine.may_spill() ? engine.state_spill : 0);
+  if (which == TensorProcedure::may_vary) return value::boolean(may_vary(engine, operands[0]));
   Value v = operands[0];
+  if (which == TensorProcedure::put_aside) return put_aside(engine, v, operands[1] != value::kFalse);
   if (which == TensorProcedure::apply_operator) return apply_by_name(engine, operands, consumed);
   if (which == TensorProcedure::operand_regions) return operand_regions(engine, operands);
   if (which == TensorProcedure::is_tensor) return value::boolean(is_operand(v));

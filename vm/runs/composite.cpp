@@ -75,7 +75,7 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   want(c.is_ruled() || output->skeleton.is_pair());
   // A rule computes with zeros where there is no cotangent.
   const auto absent = [&](Value number) {
-    if (!c.is_ruled()) return value::integer_unchecked(0);
+    if (!c.is_ruled() || (value::is_tensor(number) && value::is_kept(number))) return value::integer_unchecked(0);
     return value::is_tensor(number) ? machine::tensors::zeros_like(engine, number) : value::flonum(0.0);
   };
   bool any = false;

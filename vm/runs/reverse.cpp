@@ -380,7 +380,8 @@ Value composite_result(Engine& engine, const SweepState& s, Value plain, bool wh
     std::uint64_t next = heap.next_serial;
     Owned skeleton(heap, copy_value(engine, plain, Sharing::graph, [&](Value number, Object*, std::uint32_t) {
                      if (value::is_tensor(number))
-                       return heap.make_tensor(whole ? value::tensor_of(number) : ops::description(value::tensor_of(number)));
+                       return whole ? heap.make_tensor_like(number)
+                                    : heap.make_tensor(ops::description(value::tensor_of(number)));
                      return number.is_integer() ? number : value::flonum(engine.to_double(number));
                    }));
     heap.next_serial = next;

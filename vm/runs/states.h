@@ -75,6 +75,7 @@ struct ReverseState final : SweepState {
   bool counts_work() const override { return work == nullptr; }
   void worked(std::uint64_t ticks, std::uint64_t bytes) override;
   void account() override { own.set(work == nullptr ? static_cast<std::int64_t>(sizeof(ReverseState)) : 0); }
+  std::uint64_t varies_from() const override { return work != nullptr ? work->low() : machine::kNever; }
   EffectLog* effects() override { return work != nullptr ? &log : nullptr; }
   machine::OwnedState clone(Engine& engine) const override;
   void finished(Engine& engine, Value value, std::uint64_t steps) override;
@@ -137,6 +138,7 @@ struct TapeAside {
 
 struct CheckpointState final : SweepState {
   explicit CheckpointState(Engine& engine) : SweepState(engine, true), weighed({engine.heap(), engine.heap().tape}) {}
+  std::uint64_t varies_from() const override { return low; }
   std::unique_ptr<schedule::Schedule> schedule;
   std::uint32_t spec = 0;
   Snapshot current;

@@ -233,7 +233,7 @@ void begin_update(Engine& engine, SweepState& s, Value update, bool in_place) {
                   l.done = !ops::is_floating(value::tensor_of(v).dtype);
                   if (!l.done) {
                     u.tensors.emplace(v.other()->serial, Update::Tensor{static_cast<std::uint32_t>(u.leaves.size() - 1)});
-                    value::as_tensor_object(v)->flags = value::kWatched;
+                    value::as_tensor_object(v)->flags |= value::kWatched;
                   }
                 } else if (checkpoint != nullptr) {
                   l.place = leaf.owner != nullptr ? tape::Place{leaf.owner->serial, leaf.slot} : checkpoint->x_place;
@@ -316,6 +316,7 @@ void start_update(Engine& engine, value::Frame* frame, SweepState& s) {
   u.reached = u.reached || survey || !cotangent.v.is_integer();
   Owned leaf(heap, Heap::retain(l.leaf));
   if (u.in_place && value::is_tensor(l.leaf) && u.copies.use_count() == 1) {
+    value::end_aside(*value::as_tensor_object(l.leaf));
     ops::Tensor& old = value::as_tensor_object(l.leaf)->tensor;
     ops::Tensor mine = std::move(old);
     old = ops::description(mine);

@@ -258,6 +258,7 @@ inline bool Heap::release_children(Object* o, std::int64_t& left) {
     break;
   case Kind::tensor:
     left -= kTensorWeight;
+    end_aside(*static_cast<TensorObject*>(o));
     static_cast<TensorObject*>(o)->tensor.~Tensor();
     break;
   }

@@ -121,6 +121,8 @@ public:
     return OwnedNative<T>(new T(std::forward<Arguments>(arguments)...), ReleaseNative{this});
   }
   Value make_tensor(ops::Tensor tensor);
+  // Another object with the elements of this one, put aside and kept if it is.
+  Value make_tensor_like(Value tensor);
   // A frame that stands at its first instruction, without parent; slots are not set.
   Frame* make_frame(const Code* code) {
     auto* f = static_cast<Frame*>(code->frame_class != 0 ? allocate_class(code->frame_class, Kind::frame)

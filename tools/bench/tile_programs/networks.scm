@@ -1,6 +1,7 @@
 ; The gradient of a network of an image by its parameters: NETWORK WAY SIZE WIDTH TYPE [TILES [FILE]]. Networks are vgg (VGG-16's convolutions), resnet
 ; (stages of basic blocks) and unet, both with batch normalisation; ways are whole, checkpoint and tiles. With a file the image is read from there.
-; Prints the loss, the sizes of the first and the last gradient, and the seconds of the gradient by the clock.
+; Prints the loss, the sizes of the first and the last gradient, and the seconds of the gradient by the clock; the way plan prints how many operators
+; each segment of (tiled f x) has.
 (define given (list->vector (command-line)))
 (define (argument i otherwise) (if (< i (vector-length given)) (vector-ref given i) otherwise))
 (define network (argument 0 "vgg"))
@@ -71,9 +72,12 @@
         (else (tiled (lambda (x) ((cdr made) p x)) image tiles))))
 (define (loss p) (sumall (square (mean (features p) '(2 3)))))
 (define (flat p) (cond ((tensor? p) (list p)) ((pair? p) (append (flat (car p)) (flat (cdr p)))) (else '())))
-(define start (clock))
-(define r (if (equal? way "whole") (*j loss p 1) (checkpoint-*j loss p 1)))
-(define all (flat (cdr r)))
-(define seconds (begin (for-each sumall all) (- (clock) start)))
-(for-each (lambda (x) (display x) (display " ")) (list (car r) (sqrt (sumall (square (car all)))) (sqrt (sumall (square (car (last-pair all))))) seconds))
+(define (measure)
+  (let* ((start (clock))
+         (r (if (equal? way "whole") (*j loss p 1) (checkpoint-*j loss p 1)))
+         (all (flat (cdr r)))
+         (seconds (begin (for-each sumall all) (- (clock) start))))
+    (list (car r) (sqrt (sumall (square (car all)))) (sqrt (sumall (square (car (last-pair all))))) seconds)))
+(define (lengths) (map (lambda (segment) (length (car segment))) (tile-plan (lambda (x) ((cdr made) p x)) image)))
+(for-each (lambda (x) (display x) (display " ")) (if (equal? way "plan") (lengths) (measure)))
 (newline)

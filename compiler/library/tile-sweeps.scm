@@ -1,0 +1,143 @@
+; Derivatives of what is tiled (tiles.scm): all of it is one operation with rules, which keeps what it is applied to and its borders. Its
+; sweep goes over the steps of the plan from the last one; tiles are computed again one by one, each on a tape of its own.
+
+; The outputs of a plan. What no derivative goes through keeps no borders.
+(define (%run-plan plan inputs leaves)
+  (if (%any? (lambda (n) (vector-ref (%plan-varying plan) n)) (%plan-outputs plan))
+      (car (%with-rules (lambda ((list plan inputs leaves)) (%graph-values (plan) inputs (list->vector leaves) #t))
+                        (lambda ((list plan inputs leaves) y (list dplan dinputs dleaves)) (%graph-forward (plan) inputs leaves dinputs dleaves))
+                        (lambda ((list plan inputs leaves) y c) (cons 0 (%graph-reverse (plan) inputs (list->vector leaves) (cadr y) (car c))))
+                        (list (lambda () plan) inputs (vector->list leaves))))
+      (car (%graph-values plan inputs leaves #f))))
+
+; Of what is no tensor (an array in a file) there is no tangent.
+(define (%graph-forward plan inputs leaves dinputs dleaves)
+  (let ((tensors (lambda (l) (map (lambda (input t) (if (tensor? input) t 0)) inputs l))))
+    (cdr (j* (lambda ((cons given leaves))
+               (%graph-values plan (map (lambda (input t) (if (tensor? input) t input)) inputs given) (list->vector leaves) #t))
+             (cons (tensors inputs) leaves) (cons (tensors dinputs) dleaves)))))
+
+; The cotangents of inputs and leaves. Behind a step nobody adds to those of its results any more.
+(define (%graph-reverse plan inputs leaves values c)
+  (let* ((nodes (%plan-nodes plan)) (nothing (make-vector (vector-length nodes) 0))
+         (values (%with-values (iota (length inputs)) inputs values)))
+    (let %reverse/loop ((steps (reverse (%plan-steps plan))) (sums (%with-values (%plan-outputs plan) c nothing)) (terms nothing)
+                        (dleaves (make-vector (vector-length leaves) 0)))
+      (if (null? steps)
+          (list (map (lambda (n) (vector-ref sums n)) (iota (length inputs))) (vector->list dleaves))
+          (let ((step (car steps)))
+            (cond ((eq? (car step) 'segment)
+                   (let ((swept (%sweep-segment (cdr step) values leaves sums terms dleaves plan)))
+                     (%reverse/loop (cdr steps) (car swept) terms (cdr swept))))
+                  ((%operand-layout (vector-ref nodes (cdr step)) plan)
+                   (%reverse/loop (cdr steps) sums (%with-term (cdr step) values (vector-ref sums (cdr step)) terms plan) dleaves))
+                  (else
+                   (let ((swept (%sweep-whole (cdr step) values leaves sums dleaves plan)))
+                     (%reverse/loop (cdr steps) (car swept) terms (cdr swept))))))))))
+
+; What may vary of numbers: in their order, each once.
+(define (%varying-of numbers varying) (filter (lambda (n) (vector-ref varying n)) (%distinct numbers)))
+
+; --- an operator as a whole
+
+(define (%sweep-whole n values leaves sums dleaves plan)
+  (let* ((node (vector-ref (%plan-nodes plan) n)) (c (vector-ref sums n)) (sums (vector-update sums n 0))
+         (from (%varying-of (%nodes-in (%node-operands node)) (%plan-varying plan)))
+         (known (%varying-of (%leaves-in (%node-operands node)) (%plan-varying-leaves plan))))
+    (if (if (tensor? c) (vector-ref (%plan-varying plan) n) #f)
+        (let ((g (cdr (*j (lambda ((cons a b)) (%applied node (%with-values from a values) (%with-values known b leaves)))
+                          (cons (map (lambda (n) (vector-ref values n)) from) (map (lambda (k) (vector-ref leaves k)) known))
+                          c))))
+          (cons (%added from (car g) sums) (%added known (cdr g) dleaves)))
+        (cons sums dleaves))))
+; Each sum is given up before it grows, so that this happens in its memory.
+(define (%added numbers new sums)
+  (if (null? numbers)
+      sums
+      (let* ((n (car numbers)) (sum (vector-ref sums n)) (sums (vector-update sums n 0)))
+        (%added (cdr numbers) (cdr new) (vector-update sums n (%plus sum (car new)))))))
+
+; What comes through a mean, a sum or a variance of a border in parts is added to each part when its tile is swept: (c . m) for c (z - m) of the
+; part z, and (c . #f) for c.
+(define (%with-term n values c terms plan)
+  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (from (cdar (%node-operands node))))
+    (if (if (tensor? c) (vector-ref (%plan-varying plan) n) #f)
+        (let* ((sizes (map (lambda (i size) (if (memv i (%reduced-axes node)) 1 size)) (iota (length (%node-sizes (vector-ref nodes from)))) (%node-sizes (vector-ref nodes from))))
+               (c (view c sizes)) (count (%reduced-count node nodes)) (others (vector-ref terms from)))
+          (vector-update terms from
+                         (cons (case (%node-operator node)
+                                 ((sum) (cons c #f))
+                                 ((mean) (cons (/ c count) #f))
+                                 (else (cons (/ (* 2 c) count) (%mean-beside n values plan))))
+                               (if (pair? others) others '()))))
+        terms)))
+(define (%with-terms c terms z)
+  (if (null? terms)
+      c
+      (%with-terms (let ((term (if (cdar terms) (* (caar terms) (- z (cdar terms))) (caar terms))))
+                     (if (tensor? c) (+ c term) (expand-tensor term (size z))))
+                   (cdr terms) z)))
+
+; --- a segment: each tile again
+
+(define (%sweep-segment segment values leaves sums terms dleaves plan)
+  (let* ((outputs (vector-ref segment 3))
+         (inputs (vector-ref segment 2))
+         (from (%varying-of inputs (%plan-varying plan)))
+         (known (%varying-of (vector-ref segment 4) (%plan-varying-leaves plan)))
+         (prepared (%prepared segment (%leaves-of segment leaves)))
+         (tiles (apply * (vector-ref segment 0)))
+         (given (map (lambda (n) (vector-ref sums n)) outputs)))
+    (let %sweep/loop ((tile 0) (given given) (sums (%with-values outputs (map (lambda (n) 0) outputs) sums)) (dleaves dleaves))
+      (if (= tile tiles)
+          (cons sums dleaves)
+          (let* ((work (%tile-work segment prepared tile))
+                 (c (map (lambda (n sum box) (if box (%cotangent-of-part n sum tile box values terms plan) '())) outputs given (caddr work)))
+                 (given (%without-part tile outputs given plan)))
+            (if (%any? tensor? c)
+                (let* ((slices (%slices inputs values (cadr work) plan))
+                       (boxes (cadr work))
+                       (g (cdr (*j (lambda ((cons some-slices some-leaves))
+                                     (%tile-values segment (car work) boxes (caddr work) (%merged inputs slices from some-slices)
+                                                   (%leaves-of segment (%with-values known some-leaves leaves))))
+                                   (cons (%of-numbers from inputs slices) (map (lambda (k) (vector-ref leaves k)) known))
+                                   c))))
+                  (%sweep/loop (+ tile 1) given (%plus-parts from (car g) (%of-numbers from inputs boxes) sums plan) (%added known (cdr g) dleaves)))
+                (%sweep/loop (+ tile 1) given sums dleaves)))))))
+(define (%of-numbers some numbers l)
+  (map (lambda (n) (let %of/loop ((numbers numbers) (l l)) (if (= n (car numbers)) (car l) (%of/loop (cdr numbers) (cdr l))))) some))
+; Of numbers in the same order those that are among some are replaced.
+(define (%merged numbers l some new)
+  (map (lambda (n x) (let ((at (memv n some))) (if at (list-ref new (- (length some) (length at))) x))) numbers l))
+
+(define (%cotangent-of-part n sum tile box values terms plan)
+  (let ((c (cond ((eqv? sum 0) 0) ((%layout n plan) (vector-ref sum tile)) (else (%slice sum box)))))
+    (if (pair? (vector-ref terms n)) (%with-terms c (vector-ref terms n) (vector-ref (vector-ref values n) tile)) c)))
+; What is read now is read no more.
+(define (%without-part tile outputs given plan)
+  (map (lambda (n sum) (if (if (%layout n plan) (vector? sum) #f) (vector-update sum tile 0) sum)) outputs given))
+
+(define (%plus-parts numbers parts boxes sums plan)
+  (if (null? numbers)
+      sums
+      (let* ((n (car numbers)) (part (car parts)))
+        (if (tensor? part)
+            (let* ((sum (vector-ref sums n)) (sums (vector-update sums n 0)))
+              (%plus-parts (cdr numbers) (cdr parts) (cdr boxes) (vector-update sums n (%plus-part sum n part (car boxes) plan)) plan))
+            (%plus-parts (cdr numbers) (cdr parts) (cdr boxes) sums plan)))))
+(define (%plus-part sum n part box plan)
+  (let ((node (vector-ref (%plan-nodes plan) n)) (counts (%layout n plan)))
+    (if counts
+        (%plus-to-parts (if (vector? sum) sum (make-vector (apply * counts) 0)) (%overlapped counts (%node-sizes node) box) counts node part box plan)
+        (%plus-to sum (cons (map (lambda (i) 0) (%node-sizes node)) (%node-sizes node)) part box node))))
+(define (%plus-to-parts sums tiles counts node part box plan)
+  (if (null? tiles)
+      sums
+      (let* ((tile (car tiles)) (place (%output-box (%node-sizes node) counts tile)) (both (%overlap place box))
+             (sum (vector-ref sums tile)) (sums (vector-update sums tile 0)))
+        (%plus-to-parts (vector-update sums tile (%aside (%plus-to sum place (%slice part (%inside box both)) both node) plan))
+                        (cdr tiles) counts node part box plan))))
+; Of a whole that lies in that place.
+(define (%plus-to sum place part box node)
+  (cond ((tensor? sum) (add-part sum part (car (%inside place box))))
+        (else (with-part (%border-of node (cdr place)) part (car (%inside place box))))))
