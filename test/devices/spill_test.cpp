@@ -67,10 +67,12 @@ TEST_CASE("what only idle references hold is written, given back, and comes back
     CHECK(read(*w.device, moved) == counting(kMany, 100));
     CHECK(w.budget.bytes == 2 * 8 * kMany);
     CHECK(w.device->spill_file()->read_bytes() == 8 * kMany);
-    { // somebody had a look: it goes again, without being written again
+    { // somebody had a look: it stays until memory is wanted, and goes then without being written again
       const Part look(moved);
       CHECK(look.storage);
     }
+    CHECK(w.budget.bytes == 2 * 8 * kMany);
+    CHECK(w.device->make_way(1) == 8 * kMany);
     CHECK(w.budget.bytes == 8 * kMany);
     CHECK(w.device->spill_file()->written_bytes() == 8 * kMany);
   }

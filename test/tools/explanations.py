@@ -169,7 +169,7 @@ class Explanations(ToolTest):
         self.assertGreater(len(profile), 8)
         for i in profile:
             if i is not profile[-1]:  # behind which there is only the sum
-                self.assertEqual(i["state"], 40_608)  # one tensor and what stands beside it
+                self.assertEqual(i["state"], 40_616)  # one tensor and what stands beside it
             self.assertLessEqual(i["lean_tape"], i["tape"])
             self.assertLessEqual(i["state"], i["made"])
             self.assertGreater(i["cost"], 40 * i["steps"])
@@ -204,7 +204,7 @@ class Explanations(ToolTest):
         self.assertEqual([line[2:13].rstrip() for line in lines[1:]], ["schedule", "in short", "replay", "memory", "time", "tapes", "snapshots", "at the peak"])
         self.assertIn("the budget is 8.0 MiB", lines[4])
         self.assertRegex(lines[5], r"  time         [\d.e+-]+ m?s measured, [\d.]+ ms predicted: \d+\.\d\d and 1\.50 of the [\d.]+ ms that one tape of the whole")
-        self.assertIn("1 at once and 224 bytes measured, 1 and 224 bytes predicted", lines[7])
+        self.assertIn("1 at once and 232 bytes measured, 1 and 232 bytes predicted", lines[7])
         self.assertIn("objects ", lines[8])
         self.assertNotIn("-", lines[8][13:])
 
