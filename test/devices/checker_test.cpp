@@ -31,7 +31,7 @@ TEST_CASE("an order that only luck kept is reported too") {
   auto device = forgetful(account);
   const Part a = make(*device, 10), b = make(*device, 10);
   write(*device, a, counting(10));
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
   launch(*device, StreamKind::execute, kMix, {a}, b);
   CHECK(contains(error_of([&] { device->wait(b.storage->block()); }), "did not wait for copy_in"));
 }
