@@ -17,23 +17,23 @@
                (%graph-values plan (map (lambda (input t) (if (tensor? input) t input)) inputs given) (list->vector leaves) #t))
              (cons (tensors inputs) leaves) (cons (tensors dinputs) dleaves)))))
 
-; The cotangents of inputs and leaves. Behind a step nobody adds to those of its results any more.
+; The cotangents of inputs and leaves. Behind a step nobody adds to those of its results any more, nor reads these.
 (define (%graph-reverse plan inputs leaves values c)
-  (let* ((nodes (%plan-nodes plan)) (nothing (make-vector (vector-length nodes) 0))
-         (values (%with-values (iota (length inputs)) inputs values)))
-    (let %reverse/loop ((steps (reverse (%plan-steps plan))) (sums (%with-values (%plan-outputs plan) c nothing)) (terms nothing)
+  (let* ((nodes (%plan-nodes plan)) (nothing (make-vector (vector-length nodes) 0)))
+    (let %reverse/loop ((steps (reverse (%plan-steps plan))) (values (%with-values (iota (length inputs)) inputs values)) (sums (%with-values (%plan-outputs plan) c nothing)) (terms nothing)
                         (dleaves (make-vector (vector-length leaves) 0)))
       (if (null? steps)
           (list (map (lambda (n) (vector-ref sums n)) (iota (length inputs))) (vector->list dleaves))
           (let ((step (car steps)))
             (cond ((eq? (car step) 'segment)
                    (let ((swept (%sweep-segment (cdr step) values leaves sums terms dleaves plan)))
-                     (%reverse/loop (cdr steps) (car swept) terms (cdr swept))))
+                     (%reverse/loop (cdr steps) (%without-values (vector-ref (cdr step) 3) values) (car swept) terms (cdr swept))))
                   ((%operand-layout (vector-ref nodes (cdr step)) plan)
-                   (%reverse/loop (cdr steps) sums (%with-term (cdr step) values (vector-ref sums (cdr step)) terms plan) dleaves))
+                   (%reverse/loop (cdr steps) values sums (%with-term (cdr step) values (vector-ref sums (cdr step)) terms plan) dleaves))
                   (else
                    (let ((swept (%sweep-whole (cdr step) values leaves sums dleaves plan)))
-                     (%reverse/loop (cdr steps) (car swept) terms (cdr swept))))))))))
+                     (%reverse/loop (cdr steps) (%without-values (list (cdr step)) values) (car swept) terms (cdr swept))))))))))
+(define (%without-values numbers values) (%with-values numbers (map (lambda (n) #f) numbers) values))
 
 ; What may vary of numbers: in their order, each once.
 (define (%varying-of numbers varying) (filter (lambda (n) (vector-ref varying n)) (%distinct numbers)))

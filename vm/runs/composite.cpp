@@ -6,6 +6,7 @@
 #include "vm/runs/states.h"
 
 #include <span>
+#include <utility>
 
 namespace cairn::runs {
 
@@ -59,8 +60,8 @@ tape::Output* find_output(std::span<tape::Output> outputs, std::uint64_t serial)
     if (outputs[i].serial == serial) return &outputs[i];
   return nullptr;
 }
-const tape::Output* output_of(SweepState& s, std::uint64_t serial) {
-  const tape::Output* o = find_output(s.work->outputs, serial);
+tape::Output* output_of(SweepState& s, std::uint64_t serial) {
+  tape::Output* o = find_output(s.work->outputs, serial);
   return o != nullptr ? o : find_output(s.skeletons, serial);
 }
 
@@ -70,7 +71,7 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
   Heap& heap = engine.heap();
   SweepState& s = *as_sweep(state);
   const tape::Composite& c = s.work->composites.back();
-  const tape::Output* output = output_of(s, c.serial);
+  tape::Output* output = output_of(s, c.serial);
   if (output == nullptr) return false;
   want(c.is_ruled() || output->skeleton.is_pair());
   // A rule computes with zeros where there is no cotangent.
@@ -95,7 +96,11 @@ bool begin_composite(Engine& engine, value::Frame* frame, Value state) {
                      return value::flonum(d);
                    }));
   if (!any) return false;
-  if (c.is_ruled()) return begin_reverse_rule(engine, c, output->skeleton, cotangents.v);
+  if (c.is_ruled()) { // it has its value now, and gives up what it has done with
+    begin_reverse_rule(engine, c, output->skeleton, cotangents.v);
+    heap.release(std::exchange(output->skeleton, value::integer_unchecked(0)));
+    return true;
+  }
 
   auto made = heap.own<CheckpointState>(engine);
   CheckpointState* n = made.get();

@@ -69,12 +69,11 @@ Value result_of_ruled(Engine& engine, Value state) {
   return composite_result(engine, s, s.value, true);
 }
 
-bool begin_reverse_rule(Engine& engine, const tape::Composite& c, Value y, Value cotangent) {
+void begin_reverse_rule(Engine& engine, const tape::Composite& c, Value y, Value cotangent) {
   Heap& heap = engine.heap();
   const Owned x(heap, without_derivatives(engine, c.x));
   const Value call[] = {c.f, x.v, y, cotangent};
   run_untaped(engine, call);
-  return true;
 }
 
 void end_reverse_rule(Engine& engine, const tape::Composite& c, Value result, const std::function<void(const PairedLeaf&)>& add) {

@@ -349,7 +349,7 @@ Value composite_result(Engine& engine, const SweepState& s, Value plain, bool wh
 Value without_derivatives(Engine& engine, Value v);
 void apply_ruled(Engine& engine, value::Frame* frame, Value procedure, Value reverse, Value x);
 Value result_of_ruled(Engine& engine, Value state);
-bool begin_reverse_rule(Engine& engine, const tape::Composite& c, Value y, Value cotangent);
+void begin_reverse_rule(Engine& engine, const tape::Composite& c, Value y, Value cotangent);
 void end_reverse_rule(Engine& engine, const tape::Composite& c, Value result, const std::function<void(const PairedLeaf&)>& add);
 
 // Whether what a rule gave fits, before anything is added up: nothing where `nested` is another state.
