@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Rooms know each other as the table of docs/design.md says: every include of a source leads along an arrow of that table, every arrow is
-one that some source needs, and neither rooms nor headers nor the libraries of the build go round in a circle.
+one that some source needs, and neither rooms nor headers nor the libraries of the build go round in a circle. The files of the language's
+library, which are one program, define no name twice: the second definition would hide the first.
 
     rooms.py --root SOURCE-FOLDER
 """
@@ -127,6 +128,11 @@ def complaints(root):
     return wrong
 
 
+def defined_twice(texts):
+    names = [name for text in texts for name in re.findall(r"^\(define \(?([^\s()]+)", text, re.MULTILINE)]
+    return sorted({name for name in names if names.count(name) > 1})
+
+
 class Rooms(unittest.TestCase):
     root = None
 
@@ -146,6 +152,12 @@ class Rooms(unittest.TestCase):
                 with open(os.path.join(root, path), "w", encoding="utf-8") as file:
                     file.write(text)
             return complaints(root)
+
+    def test_no_name_of_the_library_hides_another(self):
+        files = sorted(glob.glob(os.path.join(self.root, "compiler", "library", "*.scm")))
+        self.assertGreater(len(files), 10)
+        self.assertEqual(defined_twice(read(self.root, file) for file in files), [])
+        self.assertEqual(defined_twice(["(define (a x) x)\n(define b 1)", "; (define b 2)\n(define (a) 2)"]), ["a"])
 
     def test_what_is_wrong_is_found(self):
         good = {"vm/low/a.h": "", "vm/high/b.h": '#include "vm/low/a.h"\n'}
