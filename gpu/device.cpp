@@ -60,7 +60,7 @@ ops::Operation CudaDevice::begun(StreamKind kind, std::span<Block* const> reads,
 
 void CudaDevice::launch(StreamKind kind, const ops::Launch& launch) {
   const ops::Operation operation = begun(kind, launch.reads, launch.writes);
-  if (!run(launch.op.id, launch.call, stream(kind).get())) note(launch.op.name, cudaErrorNotSupported);
+  if (!run(launch.op.id, launch.call(), stream(kind).get())) note(launch.op.name, cudaErrorNotSupported);
   note(launch.op.name, cudaGetLastError());
   stream(kind).queued(operation.ticket);
 }

@@ -87,12 +87,15 @@ struct KernelCall {
 };
 using Kernel = void (*)(const KernelCall&);
 
-// An operator put on a stream. Spans are borrowed until launch returns.
+// An operator put on a stream. Spans are borrowed until launch returns. A device that works on another one puts the addresses
+// there into the views, so they are good for one launch.
 struct Launch {
   const Operator& op;
-  KernelCall call;
+  std::span<View> inputs, outputs;
+  const Attributes& attributes;
   std::span<Block*const> reads, writes;
   Cost cost = {}; // modelled, where the device models time
+  KernelCall call() const { return {inputs, outputs, attributes}; }
 };
 
 // Memory is short on this device alone (its own budget); the machine's budget speaks through the ledger.

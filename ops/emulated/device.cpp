@@ -85,9 +85,9 @@ public:
     work.scratch_limit = ledger().scratch_headroom();
     work.name = launch.op.name;
     work.kernel = launch.op.kernel;
-    work.inputs.assign(launch.call.inputs.begin(), launch.call.inputs.end());
-    work.outputs.assign(launch.call.outputs.begin(), launch.call.outputs.end());
-    work.attributes = launch.call.attributes;
+    work.inputs.assign(launch.inputs.begin(), launch.inputs.end());
+    work.outputs.assign(launch.outputs.begin(), launch.outputs.end());
+    work.attributes = launch.attributes;
     work.modelled = options_.rates.of_kernel(launch.cost);
     work.ready = std::exchange(held_until_, 0);
     const VirtualTime::Span span = queue(std::move(made), stream, launch.reads, launch.writes, [&] {

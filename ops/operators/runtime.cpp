@@ -33,7 +33,7 @@ public:
   }
   // Made where it stays, from its members or from another one.
   template <class... Given> void add(Given&&... given) { new (data_ + size_++) T{std::forward<Given>(given)...}; }
-  std::span<const T> all() const { return {data_, size_}; }
+  std::span<T> all() const { return {data_, size_}; }
 
 private:
   T* data_;
@@ -135,7 +135,7 @@ void launch(const Operator& op, std::span<const Tensor> inputs, std::span<const 
     add_view(out, t, block);
     writes.add(block);
   }
-  device->launch(device->stream, Launch{op, KernelCall{in.all(), out.all(), attributes}, reads.all(), writes.all(), cost});
+  device->launch(device->stream, Launch{op, in.all(), out.all(), attributes, reads.all(), writes.all(), cost});
 }
 
 // Work that cannot be done again, since it changes operands in place or stands between changes that belong together.

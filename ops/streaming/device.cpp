@@ -4,6 +4,7 @@
 #include "ops/ordering.h"
 #include "ops/streaming/residency.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace cairn::ops::streaming {
@@ -29,12 +30,7 @@ public:
     residency_.begin_launch(operands, launch.cost);
     if (residency_.has_one_stream()) stream = StreamKind::execute;
     queue(stream, launch, operands);
-    for (const Operand& operand : operands)
-      if (plans::writes(operand.use)) {
-        operand.block->made_by = &launch.op;
-        operand.block->maker = maker;
-      }
-    residency_.end_launch(stream, operands, launch.writes);
+    residency_.end_launch(stream, operands, launch.writes, launch.op, maker);
   }
 
   void begin_call(std::uint64_t code, std::span<Storage* const> leaves) override {
@@ -88,27 +84,25 @@ private:
     };
     for (Block* const block : launch.reads)
       if (is_ours(*block)) add(streamed(*block), plans::Use::read);
-    for (Block* const block : launch.writes)
-      if (is_ours(*block))
-        add(streamed(*block), is_written_whole(*block, launch) ? plans::Use::write_whole : plans::Use::write_part);
+    for (std::size_t i = 0; i < launch.writes.size(); ++i)
+      if (Block& block = *launch.writes[i]; is_ours(block))
+        add(streamed(block), is_written_whole(block, launch, i) ? plans::Use::write_whole : plans::Use::write_part);
     return {first, end};
   }
 
-  // Brings what is used, and gives the launch to the wrapped device with the addresses there.
+  // Brings what is used, and gives the launch to the wrapped device with the addresses there: the views are this launch's, so they
+  // are changed where they are.
   void queue(StreamKind stream, const Launch& launch, std::span<const Operand> operands) {
     const Residency::Pins pins(residency_, operands);
     grow(blocks_, launch.reads.size() + launch.writes.size());
     Block** block = blocks_.data();
     for (const auto& named : {launch.reads, launch.writes})
       for (Block* const one : named) *block++ = is_ours(*one) ? streamed(*one).on_device : one;
-    grow(views_, launch.call.inputs.size() + launch.call.outputs.size());
-    View* view = views_.data();
-    for (const View& input : launch.call.inputs) translate(*view++ = input, launch.reads, launch.writes);
-    for (const View& output : launch.call.outputs) translate(*view++ = output, launch.writes, launch.reads);
+    for (View& input : launch.inputs) translate(input, launch.reads, launch.writes);
+    for (View& output : launch.outputs) translate(output, launch.writes, launch.reads);
     const std::span<Block*const> reads(blocks_.data(), launch.reads.size()), writes(reads.end(), launch.writes.size());
-    const std::span<const View> inputs(views_.data(), launch.call.inputs.size()),
-        outputs(inputs.end(), launch.call.outputs.size());
-    wrapped_.launch(stream, Launch{launch.op, {inputs, outputs, launch.call.attributes}, reads, writes, launch.cost});
+    wrapped_.launch(stream,
+                    Launch{launch.op, launch.inputs, launch.outputs, launch.attributes, reads, writes, launch.cost});
   }
   template <class T> static void grow(std::vector<T>& buffer, std::size_t size) {
     if (buffer.size() < size) buffer.resize(size);
@@ -122,11 +116,12 @@ private:
   void give_back_block(Block* block) override { residency_.give_back(&streamed(*block)); }
   bool is_charged(const Block& block) const override { return streamed(block).charged; }
 
-  // Results lie without gaps, so that one with all bytes of the block has all of it.
-  static bool is_written_whole(const Block& block, const Launch& launch) {
-    for (const View& view : launch.call.outputs)
-      if (view.data == block.data && view.elements() * bytes_of(view.dtype) == block.bytes) return true;
-    return false;
+  // Results lie without gaps, so that one with all bytes of the block has all of it. `likely`: which result it probably is.
+  static bool is_written_whole(const Block& block, const Launch& launch, std::size_t likely) {
+    const auto is_that = [&](const View& view) {
+      return view.data == block.data && view.elements() * bytes_of(view.dtype) == block.bytes;
+    };
+    return (likely < launch.outputs.size() && is_that(launch.outputs[likely])) || std::ranges::any_of(launch.outputs, is_that);
   }
   // To the address on the device; `likely` are the blocks where it is looked for first.
   static void translate(View& view, std::span<Block* const> likely, std::span<Block* const> others) {
@@ -149,7 +144,6 @@ private:
   std::vector<Operand> operands_;
   std::uint64_t launches_ = 0;
   std::vector<Block*> blocks_;
-  std::vector<View> views_;
   std::shared_ptr<Call> call_;
 };
 

@@ -105,7 +105,29 @@ void Residency::drop_on_device(StreamedBlock& block) noexcept {
 
 // --- a launch
 
-Residency::Pins::Pins(Residency& residency, std::span<const Operand> operands) : operands_(operands) {
+bool Residency::finds_all(std::span<const Operand> operands) {
+  std::int64_t hits = 0, bytes = 0;
+  for (const auto& [block, use, is_read] : operands) {
+    bytes += block->bytes;
+    if (use != plans::Use::write_whole) {
+      if (!block->device_is_current) return false;
+      ++hits;
+    } else if (!block->charged) { // what the machine has no room for may make way
+      return false;
+    } else if (block->on_device == nullptr) {
+      block->on_device = backing_.take_on_device(block->bytes);
+      if (block->on_device == nullptr) return false;
+      residents_.put(*block, false);
+    }
+  }
+  counts_.hits += hits;
+  at_once_.note(own_bytes() + bytes);
+  return true;
+}
+
+Residency::Pins::Pins(Residency& residency, std::span<const Operand> operands) {
+  if (residency.finds_all(operands)) return;
+  operands_ = operands;
   for (const Operand& operand : operands) operand.block->pins = operand.block->on_device != nullptr ? 1 : 0;
   residency.brought_ = operands;
   try {
@@ -207,20 +229,27 @@ void Residency::trace_moment(std::string_view what) {
 }
 
 // The launch has been queued, so nothing may fail here: what is not noted now will be when it is used again.
-void Residency::end_launch(StreamKind stream, std::span<const Operand> operands, std::span<Block* const> writes) noexcept {
+void Residency::end_launch(StreamKind stream, std::span<const Operand> operands, std::span<Block* const> writes,
+                           const Operator& op, const Device::Maker& maker) noexcept {
   const plans::Picoseconds end = backing_.end_of_launches(stream);
   for (const auto& [block, use, is_read] : operands) {
-    if (plans::writes(use)) written_on_device(*block);
+    if (plans::writes(use)) {
+      block->made_by = &op;
+      block->maker = maker;
+      written_on_device(*block);
+    }
     residents_.put(*block, !block->has_copy_below(), end);
     tiers_.used(*block);
   }
   try {
     if (residents_.foresees()) write_back_ahead(writes);
     residents_.tick();
-    tiers_.work_ahead(residents_);
-    if (Tracer* const tracer = backing_.tracer();
-        tracer != nullptr && std::exchange(traced_on_disk_, tiers_.bytes_on_disk()) != tiers_.bytes_on_disk())
-      tracer->memory("disk", end, tiers_.bytes_on_disk());
+    if (tiers_.have_disk()) {
+      tiers_.work_ahead(residents_);
+      if (Tracer* const tracer = backing_.tracer();
+          tracer != nullptr && std::exchange(traced_on_disk_, tiers_.bytes_on_disk()) != tiers_.bytes_on_disk())
+        tracer->memory("disk", end, tiers_.bytes_on_disk());
+    }
     if (!residents_.missing().empty()) prefetch();
   } catch (...) { // cancelled, or a disk that fails, or no memory: whoever needs what did not come meets that again
   }

@@ -40,7 +40,8 @@ public:
   void give_back(StreamedBlock* block) noexcept;
 
   // Blocks that one launch uses stay on the device until it has been queued; first of all those that are there, so that none of
-  // them gives way to another. One launch is put together at a time, and nothing else pins what it uses meanwhile.
+  // them gives way to another. Where all are there and nothing has to give way, nothing is pinned either. One launch is put
+  // together at a time, and nothing else pins what it uses meanwhile.
   class Pins {
   public:
     // Brings them. DeviceMemoryExceeded, Cancelled, SpillError.
@@ -65,7 +66,9 @@ public:
 
   // Around a launch: what it uses, before anything is brought; and that it has been queued, with what it writes in order.
   void begin_launch(std::span<const Operand> operands, const Cost& cost);
-  void end_launch(StreamKind stream, std::span<const Operand> operands, std::span<Block* const> writes) noexcept;
+  // `op` and `maker`: what made the elements that it writes, and where in the program.
+  void end_launch(StreamKind stream, std::span<const Operand> operands, std::span<Block* const> writes, const Operator& op,
+                  const Device::Maker& maker) noexcept;
   // What these policies are compared with has no stream for updates.
   bool has_one_stream() const {
     const plans::Policy policy = backing_.streaming().policy;
@@ -117,6 +120,8 @@ private:
   StreamedBlock* find(plans::Name name) override;
   void leave_device(StreamedBlock& block) noexcept override { drop_on_device(block); }
   void lost_copy_below(StreamedBlock& block) noexcept override { residents_.put(block, true, block.free_at); }
+  // Whether a launch finds all that it uses, or free memory for what it makes, which is taken. What it finds are hits then.
+  bool finds_all(std::span<const Operand> operands);
   void note_at_once(std::span<const Operand> operands);
   void trace_moment(std::string_view what);
   [[noreturn]] void refuse_on_device(std::int64_t bytes);

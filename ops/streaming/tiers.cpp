@@ -22,11 +22,11 @@ constexpr std::int64_t ahead_of(std::int64_t budget) { return std::min(budget / 
 } // namespace
 
 Tiers::Tiers(Ledger& ledger, Backing& backing, Counts& counts, Above& above)
-    : ledger_(ledger), backing_(backing), counts_(counts), above_(above) {}
+    : ledger_(ledger), backing_(backing), counts_(counts), above_(above), has_disk_(!backing.streaming().disk.empty()) {}
 
 SpillFile* Tiers::disk() {
   const Backing::Streaming& settings = backing_.streaming();
-  if (disk_ == nullptr && !settings.disk.empty()) disk_ = std::make_unique<SpillFile>(settings.disk, settings.disk_bytes);
+  if (disk_ == nullptr && has_disk_) disk_ = std::make_unique<SpillFile>(settings.disk, settings.disk_bytes);
   return disk_.get();
 }
 
@@ -123,7 +123,6 @@ bool Tiers::take(StreamedBlock& block, const Want& want) {
 
 void Tiers::refuse(std::int64_t bytes) {
   const std::int64_t budget = backing_.host_budget(), in_use = backing_.host_in_use();
-  const bool has_disk = !backing_.streaming().disk.empty(); // whether or not anything has gone there yet
   const std::string refusal = disk_ != nullptr ? disk_->refusal() : "";
   std::int64_t held = 0, could_leave = 0, largest = bytes;
   for (const StreamedBlock* const block : on_host_) {
@@ -141,15 +140,15 @@ void Tiers::refuse(std::int64_t bytes) {
   // A disk is full when one block finds no room there, and which one that is hangs on how much the host held before: so with more
   // memory there may be a block less on it, and another one on its way.
   const std::int64_t elsewhere = refusal.empty() ? 0 : 2 * largest;
-  Least least{.host = has_disk && refusal.empty() ? std::max(held + bytes, needs.most_at_once) : without + elsewhere,
-              .wants_disk = !has_disk && disk_would_do};
+  Least least{.host = has_disk_ && refusal.empty() ? std::max(held + bytes, needs.most_at_once) : without + elsewhere,
+              .wants_disk = !has_disk_ && disk_would_do};
   if (!refusal.empty() && !disk_->broken() && backing_.streaming().disk_bytes != 0 && disk_would_do)
     least.disk = taken_on_disk_ + would_take_on_disk(without - budget);
   const std::string holds = budget != 0 ? fmt::format("{} of its {} bytes are in use", in_use, budget)
                                         : fmt::format("the system gives no more than the {} bytes that are in use", in_use);
   const std::string disk = budget != 0 && bytes > budget ? "all of them would not be enough"
                            : !refusal.empty()            ? refusal
-                           : has_disk                    ? "what is there is needed now"
+                           : has_disk_                   ? "what is there is needed now"
                                                          : "there is no disk to move them to (disk=FOLDER)";
   throw DeviceMemoryExceeded(
       with_ledger(fmt::format("streaming: the host's memory for what streams (host=SIZE) has no room for {} bytes: {}, and {}",
@@ -177,7 +176,7 @@ bool Tiers::make_room(const Want& want) {
 // Who has no copy on the disk yet gets one. A write that fails keeps its block here, and the next one is not begun. What is being
 // read ahead goes when nothing else can: nothing depends on it, and it is read again when it is asked for.
 bool Tiers::evict(const Want& want) {
-  if (backing_.streaming().disk.empty()) return !want.needed_at && give_up_copies(want.bytes);
+  if (!has_disk_) return !want.needed_at && give_up_copies(want.bytes);
   const auto lets_go = [&](StreamedBlock& block) { return begin_write(block); };
   std::vector<StreamedBlock*> leaving = choose(want, lets_go);
   if (leaving.empty() && !want.needed_at) leaving = choose({.bytes = want.bytes, .stops_reads = true}, lets_go);
@@ -229,7 +228,7 @@ bool Tiers::give_up_copies(std::int64_t bytes) {
 
 std::int64_t Tiers::make_way(std::int64_t bytes) {
   std::int64_t freed = 0;
-  if (backing_.streaming().disk.empty() || on_host_.empty()) return 0;
+  if (!has_disk_ || on_host_.empty()) return 0;
   const auto lets_go = [&](StreamedBlock& block) { return block.pins == 0 && begin_write(block); };
   std::vector<StreamedBlock*> leaving = choose({bytes}, lets_go);
   if (leaving.empty()) { // all that may go are not enough, but they may be for what is wanted now
@@ -365,7 +364,6 @@ void Tiers::host_writes(StreamedBlock& block) {
 }
 
 void Tiers::work_ahead(const plans::Residents& above) {
-  if (backing_.streaming().disk.empty()) return;
   write_ahead();
   read_ahead(above);
 }

@@ -98,7 +98,8 @@ public:
   // Begins to read what is on the disk alone and is needed at that position. True: a copy to the device could begin before all
   // launches that are queued end, in virtual time.
   bool is_near(StreamedBlock& block, std::uint64_t needed_at);
-  // After each launch: begins to write what will leave the host next, and to read what is needed soon. `above`: the residents of
+  bool have_disk() const { return has_disk_; }
+  // After each launch, where there is a disk: begins to write what will leave the host next, and to read what is needed soon. `above`: the residents of
   // the device.
   void work_ahead(const plans::Residents& above);
 
@@ -132,7 +133,7 @@ private:
   void drop_on_disk(StreamedBlock& block) noexcept;
   void note(StreamedBlock& block) noexcept;
   void charge_again(StreamedBlock& block);
-  bool is_bounded() const { return backing_.host_budget() != 0 || !backing_.streaming().disk.empty(); }
+  bool is_bounded() const { return has_disk_ || backing_.host_budget() != 0; }
   std::int64_t free_bytes() const { return backing_.host_budget() - backing_.host_in_use(); }
   SpillFile* disk();
 
@@ -140,6 +141,7 @@ private:
   Backing& backing_;
   Counts& counts_;
   Above& above_;
+  const bool has_disk_; // for what finds no room in the host's memory, whether or not anything has gone there yet
   std::unique_ptr<SpillFile> disk_;
   Order on_host_;          // those that have a copy there
   plans::Residents order_; // in which they leave; it looks at the follower

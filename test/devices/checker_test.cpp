@@ -76,11 +76,11 @@ TEST_CASE("work that touches memory it does not name is reported") {
   Account account;
   auto device = make_emulated_device(account, {});
   const Part a = make(*device, 10), b = make(*device, 10);
-  const View in[] = {view_of(a)}, out[] = {view_of(b)};
+  View in[] = {view_of(a)}, out[] = {view_of(b)};
   Block* const writes[] = {&b.storage->block()};
   Attributes attributes;
   attributes.values.resize(1);
-  device->launch(StreamKind::execute, Launch{kMix, KernelCall{in, out, attributes}, {}, writes});
+  device->launch(StreamKind::execute, Launch{kMix, in, out, attributes, {}, writes});
   CHECK(contains(error_of([&] { device->wait_for_all(); }), "mix reads 80 bytes at 0x"));
 }
 

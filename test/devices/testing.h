@@ -108,12 +108,12 @@ inline void launch(Device& device, StreamKind stream, const Operator& op, const 
     in.push_back(view_of(part));
     reads.push_back(&part.storage->block());
   }
-  const View out[] = {view_of(output)};
+  View out[] = {view_of(output)};
   Block* const writes[] = {&output.storage->block()};
   Attributes attributes;
   attributes.values.resize(1);
   attributes.values[0] = Attribute::of_integer(number);
-  device.launch(stream, Launch{op, KernelCall{in, out, attributes}, reads, writes});
+  device.launch(stream, Launch{op, in, out, attributes, reads, writes});
 }
 
 inline void write(Device& device, const Part& to, const Numbers& numbers) {

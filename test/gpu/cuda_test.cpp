@@ -128,9 +128,9 @@ TEST_CASE("work on four streams comes in the order of its blocks") {
   one.number = 1;
   const Attributes none;
   for (int i = 0; i < 400; ++i) {
-    const View in[] = {view_of(a), one}, out[] = {view_of(b)};
+    View in[] = {view_of(a), one}, out[] = {view_of(b)};
     Block *const reads[] = {&a.storage->block()}, *const writes[] = {&b.storage->block()};
-    d.gpu->launch(static_cast<StreamKind>(i % 4), Launch{operator_of(OperatorId::add), KernelCall{in, out, none}, reads, writes});
+    d.gpu->launch(static_cast<StreamKind>(i % 4), Launch{operator_of(OperatorId::add), in, out, none, reads, writes});
     std::swap(a, b);
   }
   const std::vector<double> numbers = rt.read_numbers(a);

@@ -101,7 +101,7 @@ private:
     const ops::Attributes none;
     stream_->launch(
         ops::StreamKind::execute,
-        ops::Launch{kNothing, {inputs, outputs, none}, reads, writes, {.flops = static_cast<double>(run_.duration(at))}});
+        ops::Launch{kNothing, inputs, outputs, none, reads, writes, {.flops = static_cast<double>(run_.duration(at))}});
   }
   static bool writes_to(Use use) { return cairn::ops::plans::writes(use); }
 

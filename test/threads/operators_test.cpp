@@ -154,11 +154,11 @@ std::vector<float> chain(Device& device, std::uint32_t seed) {
     const Tensor a = tensors[random() % 4], b = tensors[random() % 4];
     Tensor& to = tensors[random() % 4];
     if (random() % 4 == 0) to = runtime.empty(DType::f32, {n}, device);
-    const View in[] = {view_of(a), view_of(b)}, out[] = {view_of(to)};
+    View in[] = {view_of(a), view_of(b)}, out[] = {view_of(to)};
     Block *const reads[] = {&a.storage->block(), &b.storage->block()}, *const writes[] = {&to.storage->block()};
     const Attributes none;
     device.launch(static_cast<StreamKind>(random() % kStreams),
-                  Launch{operator_of(ops[random() % 4]), KernelCall{in, out, none}, reads, writes});
+                  Launch{operator_of(ops[random() % 4]), in, out, none, reads, writes});
     if (step % 7 == 0) {
       std::vector<float> now(n);
       runtime.read(tensors[1], now.data());

@@ -48,7 +48,7 @@ const std::string& Trace::place(const ops::Device::Maker& maker) {
 void Trace::kernel(ops::StreamKind stream, const Span& span, const ops::Launch& launch,
                    const ops::Device::Maker& maker) noexcept {
   unless_out_of_memory([&] {
-    const std::string track(ops::name_of(stream)), name(ops::shown_name(launch.op)), operands = shapes(launch.call);
+    const std::string track(ops::name_of(stream)), name(ops::shown_name(launch.op)), operands = shapes(launch.call());
     const std::string& where = place(maker);
     cairn_trace_event event{};
     event.kind = CAIRN_TRACE_KERNEL;

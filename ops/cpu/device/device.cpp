@@ -33,13 +33,14 @@ public:
     const cpu::Workers::Installed workers(&workers_);
     Meter* const meter = ledger().meter();
     const Meter::Installed installed(meter);
-    if (meter == nullptr) return launch.op.kernel(launch.call);
+    const KernelCall call = launch.call();
+    if (meter == nullptr) return launch.op.kernel(call);
     // What overwrites its operands cannot be done again with more; no such kernel takes as much as is asked for here.
-    if (meter->held() && ledger().headroom() < kTimes * bytes_of(launch.call)) ledger().make_way_for_scratch();
+    if (meter->held() && ledger().headroom() < kTimes * bytes_of(call)) ledger().make_way_for_scratch();
     for (bool done = false; !done;) {
       meter->lend(ledger().scratch_headroom());
       try {
-        launch.op.kernel(launch.call);
+        launch.op.kernel(call);
         done = true;
       } catch (const ScratchExceeded& e) {
         if (meter->held() || !ledger().make_way_for_scratch()) ledger().refuse_scratch(shown_name(launch.op), e.bytes);
