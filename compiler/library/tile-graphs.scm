@@ -4,8 +4,8 @@
 ; --- recording. An array in a file stands for a tensor that is read tile by tile.
 
 (define (%recorded? v)
-  (if (vector? v) (if (= (vector-length v) 7) (eq? (vector-ref v 0) '%recorded) #f) #f))
-(define (%recorded type sizes residence operands) (vector '%recorded type sizes residence '%input operands 0))
+  (if (vector? v) (if (= (vector-length v) 8) (eq? (vector-ref v 0) '%recorded) #f) #f))
+(define (%recorded type sizes residence operands) (vector '%recorded type sizes residence '%input operands 0 -1))
 
 (define (%tile-array? x) (if (list? x) (if (<= 4 (length x) 5) (if (string? (car x)) (if (symbol? (cadr x)) (list? (cadddr x)) #f) #f) #f) #f))
 ; In a derivative its numbers may have become flonums.
@@ -60,22 +60,23 @@
           ((string=? "64" (substring text 1 3)) 8)
           (else 2))))
 
-; --- the graph: #(nodes leaves template), nodes and leaves as vectors. A node is #(operator operands result type sizes residence); inputs come
-; first and have the operator %input. An operand is (node . n), (leaf . k), (number k . value), (list operand ...) or (is . constant); leaves are
+; --- the graph: #(nodes leaves template), nodes and leaves as vectors. A node is #(operator operands result type sizes residence place); inputs
+; come first and have the operator %input. An operand is (node . n), (leaf . k), (number k . value), (list operand ...) or (is . constant); leaves are
 ; the tensors and numbers that f knew. The template is f's value with operands in the place of tensors.
 
-(define (%node operator operands result type sizes residence) (vector operator operands result type sizes residence))
+(define (%node operator operands result type sizes residence place) (vector operator operands result type sizes residence place))
 (define (%node-operator n) (vector-ref n 0))
 (define (%node-operands n) (vector-ref n 1))
 (define (%node-result n) (vector-ref n 2))
 (define (%node-type n) (vector-ref n 3))
 (define (%node-sizes n) (vector-ref n 4))
 (define (%node-residence n) (vector-ref n 5))
+(define (%node-place n) (vector-ref n 6))
 
 ; What has been seen: #(seen nodes leaves node-count leaf-count), lists with the last first. `seen` has (operands result . operand) for each
 ; application of an operator, known by the list of its operands, which results share.
 (define (%graph-of y inputs)
-  (let* ((nodes (map (lambda (t) (%node '%input '() 0 (%type-of t) (%sizes-of t) (%residence-of t))) inputs))
+  (let* ((nodes (map (lambda (t) (%node '%input '() 0 (%type-of t) (%sizes-of t) (%residence-of t) -1)) inputs))
          (seen (vector '() (reverse nodes) '() (length nodes) 0))
          (y+seen (%visit-structure y seen))
          (seen (cdr y+seen)))
@@ -123,7 +124,7 @@
               (let* ((made (if (%of-groups? operator (vector-ref v 1) (vector-ref v 2))
                                (%visit (%group-normalized operands) seen)
                                (let ((l (%visit-all operands seen)))
-                                 (%visit-operator operator (car l) result (vector-ref v 1) (vector-ref v 2) (vector-ref v 3) (cdr l)))))
+                                 (%visit-operator (%node operator (car l) result (vector-ref v 1) (vector-ref v 2) (vector-ref v 3) (vector-ref v 7)) (cdr l)))))
                      (seen (cdr made)))
                 (cons (car made) (vector-update seen 0 (cons (cons operands (cons result (car made))) (vector-ref seen 0))))))))))
 
@@ -133,13 +134,17 @@
         (else (%known operands result (cdr l)))))
 
 ; Batch normalisation in training is a mean and a variance of everything, and of these a pointwise function.
-(define (%visit-operator operator operands result type sizes residence seen)
-  (if (if (eq? operator 'batch-normalization-training) (if (memq type '(f32 f64)) (eq? (caar operands) 'node) #f) #f)
-      (%visit-normalization operands result type residence seen)
-      (%new-node (%node operator operands result type sizes residence) seen)))
+(define (%visit-operator node seen)
+  (if (if (eq? (%node-operator node) 'batch-normalization-training)
+          (if (memq (%node-type node) '(f32 f64)) (eq? (caar (%node-operands node)) 'node) #f)
+          #f)
+      (%visit-normalization node seen)
+      (%new-node node seen)))
 
-(define (%visit-normalization operands result type residence seen)
-  (let* ((x (car operands))
+(define (%visit-normalization node seen)
+  (let* ((operands (%node-operands node)) (result (%node-result node)) (type (%node-type node))
+         (part-of (lambda (operator operands sizes) (%node operator operands 0 type sizes (%node-residence node) (%node-place node))))
+         (x (car operands))
          (sizes (%node-sizes (list-ref (reverse (vector-ref seen 1)) (cdr x))))
          (channels (cadr sizes))
          (axes (cons 0 (map (lambda (i) (+ i 2)) (iota (- (length sizes) 2)))))
@@ -147,15 +152,15 @@
          (reduced (lambda (operator seen)
                     (let* ((operands (list x (cons 'is axes) (cons 'is #t)))
                            (known (%known-node operator operands (vector-ref seen 1) (- (vector-ref seen 3) 1))))
-                      (if known (cons known seen) (%new-node (%node operator operands 0 type kept residence) seen)))))
+                      (if known (cons known seen) (%new-node (part-of operator operands kept) seen)))))
          (m (reduced 'mean seen))
          (v (reduced 'variance (cdr m)))
-         (vector-of (lambda (t seen) (%new-node (%node 'view (list t (cons 'is (list channels))) 0 type (list channels) residence) seen))))
+         (vector-of (lambda (t seen) (%new-node (part-of 'view (list t (cons 'is (list channels))) (list channels)) seen))))
     (cond ((= result 1) (vector-of (car m) (cdr v)))
           ((= result 2) (vector-of (car v) (cdr v)))
           (else
-           (%new-node (%node '%normalized (list x (cadr operands) (caddr operands) (car m) (car v) (if (null? (cdddr operands)) (cons 'is 1e-5) (cadddr operands)))
-                             0 type sizes residence)
+           (%new-node (part-of '%normalized (list x (cadr operands) (caddr operands) (car m) (car v) (if (null? (cdddr operands)) (cons 'is 1e-5) (cadddr operands)))
+                               sizes)
                       (cdr v))))))
 
 ; Normalisation of groups is pointwise but for means and variances over space of each channel, of which a group's are made: its variance is the mean

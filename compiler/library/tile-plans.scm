@@ -18,7 +18,10 @@
 ; A plan: nodes, steps, by node how its value is divided into parts or #f, the numbers of what is wanted, by node and by leaf whether it may vary,
 ; and whether parts are put aside.
 (define (%plan-of nodes leaves wanted outputs counts inputs)
-  (let* ((steps (%steps nodes leaves wanted counts inputs)) (layouts (%layouts steps nodes wanted)) (varying-leaves (vector-map %leaf-varies? leaves)))
+  (let* ((view (%view-of nodes leaves wanted))
+         (steps (%steps nodes leaves view counts inputs)) (layouts (%layouts steps nodes wanted)) (varying-leaves (vector-map %leaf-varies? leaves)))
+    (if (memory-budget) (for-each (lambda (step) (%check-that-it-fits step layouts view counts)) steps))
+    (%note-plan steps layouts view)
     (vector nodes steps layouts outputs (%varying nodes inputs varying-leaves) varying-leaves (%aside? layouts nodes))))
 (define (%plan-nodes plan) (vector-ref plan 0))
 (define (%plan-steps plan) (vector-ref plan 1))
@@ -27,6 +30,55 @@
 (define (%plan-varying plan) (vector-ref plan 4))
 (define (%plan-varying-leaves plan) (vector-ref plan 5))
 (define (%plan-aside? plan) (vector-ref plan 6))
+
+; --- what is said of a plan
+
+(define (%note-plan steps layouts view)
+  (let ((nodes (vector-ref view 0)))
+    (define (flops work) (inexact->exact (round work)))
+    (%note-tiles (map (lambda ((cons kind step))
+                        (if (eq? kind 'segment)
+                            (let* ((tiles (vector-ref step 0)) (members (%members-of step))
+                                   (own (%trial members tiles view)) (whole (%trial members (map (lambda (n) 1) tiles) view)))
+                              (vector (map (lambda (n) (%node-operator (vector-ref nodes n))) members) tiles (cdr own) (flops (car own)) (flops (car whole))))
+                            (%node-operator (vector-ref nodes step))))
+                      steps)
+                 (%bytes-in-parts layouts nodes) (%aside? layouts nodes))))
+(define (%members-of segment) (map (lambda (member) (vector-ref member 0)) (vector-ref segment 1)))
+
+; Where one operator alone takes more than all memory, of one tile or as a whole, nothing would help but to do otherwise. What is pointwise may be done
+; in the memory of its operand.
+(define (%check-that-it-fits step layouts view counts)
+  (let* ((nodes (vector-ref view 0)) (budget (memory-budget)))
+    (define (said n bytes how cure)
+      (let* ((node (vector-ref nodes n)) (place (%place-of (%node-place node))))
+        (error (format "tiled: ~a~a does not fit into the memory: ~a, ~a bytes with its result, and --memory has ~a; ~a"
+                       (%node-operator node) (if (string=? place "") "" (format " (in ~a)" place)) how bytes budget cure))))
+    (define (bytes-of node elements) (* (%bytes-of (%node-type node)) elements))
+    (if (eq? (car step) 'segment)
+        (let* ((segment (cdr step)) (tiles (vector-ref segment 0)) (trial (%trial-segment (%members-of segment) tiles view))
+               (tile (%middle-tile tiles (%space (%node-sizes (vector-ref nodes (car (vector-ref segment 3))))))))
+          (for-each (lambda ((cons member (cons box regions)))
+                      (let* ((node (vector-ref member 1)) (most (%largest-operand (%node-operands node) regions nodes))
+                             (bytes (+ (bytes-of node (apply * (cdr box))) (if (%pointwise? (%node-operator node)) 0 (car most)))))
+                        (if (< budget bytes)
+                            (said (vector-ref member 0) bytes
+                                  (format "a tile of ~a needs of its operand ~a" (cdr box) (cdr most))
+                                  (if counts "more tiles, or more memory, would help" "fewer channels, a smaller window, or more memory would help")))))
+                    (car (%tile-work (car trial) (cdr trial) tile))))
+        (let* ((node (vector-ref nodes (cdr step))) (operands (filter (lambda (n) (not (vector-ref layouts n))) (%nodes-in (%node-operands node))))
+               (bytes (+ (%bytes-of-node node) (if (%pointwise? (%node-operator node)) 0 (fold-left max 0 (map (lambda (n) (%bytes-of-node (vector-ref nodes n))) operands))))))
+          (if (< budget bytes)
+              (said (cdr step) bytes (format "each part of its result needs all of its operand, so it is computed as a whole, ~a" (%node-sizes node))
+                    "an operator that is local along height and width, one behind a pool, or more memory would help"))))))
+; (bytes . sizes) of the largest region, of operands that are no lists.
+(define (%largest-operand operands regions nodes)
+  (fold-left (lambda (most o region)
+               (if (if (eq? (car o) 'node) region #f)
+                   (let ((bytes (* (%bytes-of (%node-type (vector-ref nodes (cdr o)))) (apply * (cadr region)))))
+                     (if (< (car most) bytes) (cons bytes (cadr region)) most))
+                   most))
+             (cons 0 '()) operands regions))
 
 ; Values of segments, where all who use them are other segments, or sums over all of space.
 (define (%layouts steps nodes wanted)
@@ -60,9 +112,10 @@
 ; Parts go to the file that waits for them (--spill) where with their cotangents they would take more than a quarter of the memory budget.
 (define (%aside? layouts nodes)
   (if (if (memory-budget) (< 0 (%file-budget)) #f)
-      (< (quotient (memory-budget) 8)
-         (fold-left + 0 (map (lambda (node layout) (if layout (%bytes-of-node node) 0)) (vector->list nodes) (vector->list layouts))))
+      (< (quotient (memory-budget) 8) (%bytes-in-parts layouts nodes))
       #f))
+(define (%bytes-in-parts layouts nodes)
+  (apply + (map (lambda (node layout) (if layout (%bytes-of-node node) 0)) (vector->list nodes) (vector->list layouts))))
 (define (%bytes-of-node node) (* (%bytes-of (%node-type node)) (apply * (%node-sizes node))))
 
 (define (%varying nodes inputs varying-leaves)
@@ -83,15 +136,14 @@
   (cond ((tensor? v) (if (%has-derivative? v) (%may-vary? v) #f)) ((number? v) (%may-vary? v)) (else #f)))
 
 ; Counts of tiles, or #f: as many as the memory budget asks for.
-(define (%steps nodes leaves wanted counts inputs)
+(define (%steps nodes leaves view counts inputs)
   (let* ((near (vector-map (lambda (node) (%near? node nodes leaves)) nodes))
          (stages (%stages nodes near))
          (all (iota (vector-length nodes)))
          (stages-of (lambda (keep?) (map (lambda (stage) (filter (lambda (n) (if (keep? n) (= stage (vector-ref stages n)) #f)) all))
                                          (iota (+ 1 (fold-left max 0 (vector->list stages)))))))
          (near-nodes (stages-of (lambda (n) (vector-ref near n))))
-         (whole-nodes (stages-of (lambda (n) (%whole? n nodes near))))
-         (view (%view-of nodes leaves wanted)))
+         (whole-nodes (stages-of (lambda (n) (%whole? n nodes near)))))
     (apply append
            (map (lambda (groups whole)
                   (append (map (lambda (group) (cons 'segment (%segment-of (car group) (cdr group) view))) groups)

@@ -20,14 +20,14 @@
          (view (%view-of (vector-ref graph 0) (vector-ref graph 1) (%template-nodes (vector-ref graph 2)))))
     (append-map (lambda ((cons kind segment))
                   (if (eq? kind 'segment)
-                      (let* ((members (map (lambda (member) (vector-ref member 0)) (vector-ref segment 1))) (tiles (vector-ref segment 0))
+                      (let* ((members (%members-of segment)) (tiles (vector-ref segment 0))
                              (trial (%trial-segment members tiles view))
                              (all (map (lambda (tile) (%tile-takes trial tile view)) (iota (apply * tiles)))))
                         (list (list (map (lambda (n) (%node-operator (vector-ref (vector-ref graph 0) n))) members) tiles
                                     (fold-left (lambda (most tile) (max most (cadr tile))) 0 all)
                                     (exact->inexact (/ (apply + (map car all)) (car (%trial members (map (lambda (n) 1) tiles) view)))))))
                       '()))
-                (%steps (vector-ref graph 0) (vector-ref graph 1) (%template-nodes (vector-ref graph 2)) counts inputs))))
+                (%steps (vector-ref graph 0) (vector-ref graph 1) view counts inputs))))
 
 (define (%tile-inputs who x)
   (let ((inputs (reverse (%tensors-in x '()))))

@@ -199,6 +199,22 @@ std::string json(const Gradient& g) {
   return out.number("states_left_out", g.states_left_out).end();
 }
 
+std::string json(const Tiled& t) {
+  const auto step = [](const TiledStep& s) {
+    Members out;
+    out.raw("operators", list(s.operators, quoted)).raw("tiles", list(s.tiles, [](std::int64_t n) { return fmt::to_string(n); }));
+    if (!s.tiles.empty()) out.number("tile_bytes", s.tile_bytes).number("work", s.work);
+    return out.end();
+  };
+  return Members()
+      .text("place", t.place)
+      .raw("steps", list(t.steps, step))
+      .number("work", t.work)
+      .number("border_bytes", t.border_bytes)
+      .truth("in_file", t.in_file)
+      .end();
+}
+
 std::string json(const Recorder& recorder, const std::optional<Gradient>& unfinished) {
   std::string gradients = list(recorder.kept(), [](const Gradient& g) { return json(g); });
   if (unfinished) {
@@ -209,6 +225,7 @@ std::string json(const Recorder& recorder, const std::optional<Gradient>& unfini
              .number("format", kFormat)
              .raw("gradients", gradients)
              .raw("calls", list(recorder.calls(), [](const auto& entry) { return calls(entry.second); }))
+             .raw("tiled", list(recorder.tiled(), [](const auto& entry) { return json(entry.second); }))
              .end() +
          "\n";
 }

@@ -77,6 +77,8 @@ std::string section(const Recorder& recorder, const std::optional<Gradient>& unf
                            text::escaped_for_html(calls_text(c.all)));
     out += "</table>\n";
   }
+  if (!recorder.tiled().empty()) out += "<h2>Images by tiles</h2>\n";
+  for (const auto& [place, tiled] : recorder.tiled()) out += "<pre>" + text::escaped_for_html(in_full(tiled)) + "</pre>\n";
   return out + "</section>\n";
 }
 

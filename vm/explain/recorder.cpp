@@ -38,8 +38,17 @@ void Recorder::forget() {
   open_ = false;
   gradients_ = 0;
   calls_.clear();
+  tiled_.clear();
   kept_.clear();
   broken_off_.reset();
+}
+
+bool Recorder::note(Tiled tiled) {
+  if (tiled_.size() >= kMostPlaces && !tiled_.contains(tiled.place)) return false;
+  Tiled& known = tiled_[tiled.place];
+  if (known == tiled) return false;
+  known = std::move(tiled);
+  return true;
 }
 
 void Recorder::begin(Opening opening, const Moment& now) {

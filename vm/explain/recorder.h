@@ -3,6 +3,7 @@
 #pragma once
 
 #include "vm/explain/stopwatch.h"
+#include "vm/explain/tiled.h"
 #include "vm/explain/timeline.h"
 #include "vm/schedule/schedule.h"
 
@@ -84,7 +85,12 @@ public:
   // The program ended within it.
   void break_off(const Moment& now);
 
+  // A call of `tiled` begins. True: it is done otherwise than the one before it in that place, or is the first one there. Places
+  // beyond the most are not noted.
+  bool note(Tiled tiled);
+
   const std::vector<Gradient>& kept() const { return kept_; }
+  const std::map<std::string, Tiled>& tiled() const { return tiled_; } // the last of each place
   const std::map<std::string, Calls>& calls() const { return calls_; }
 
 private:
@@ -115,6 +121,7 @@ private:
   std::int64_t asked_ = 0; // level at which the holders were asked for last
   std::uint64_t gradients_ = 0;
   std::map<std::string, Calls> calls_;
+  std::map<std::string, Tiled> tiled_;
   std::vector<Gradient> kept_;
   std::optional<Gradient> broken_off_;
 };

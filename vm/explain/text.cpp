@@ -4,6 +4,7 @@
 #include "vm/text/diagnostic.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -185,6 +186,21 @@ std::string kept_text(const Gradient& g) {
     out += fmt::format("    {} in {} {} made by {}, for {}\n", bytes_text(k.bytes), grouped(k.tensors),
                        k.tensors == 1 ? "tensor" : "tensors", text::shown_name(k.maker), k.name);
   return out;
+}
+
+std::string in_full(const Tiled& t) {
+  std::string out = fmt::format("tiled at {}\n", text::shown_name(t.place));
+  for (const TiledStep& step : t.steps) {
+    const bool one = step.operators.size() == 1;
+    const std::string names =
+        one ? step.operators[0]
+            : fmt::format("{} to {} ({} operators)", step.operators.front(), step.operators.back(), step.operators.size());
+    out += step.tiles.empty() ? fmt::format("    {}: as a whole\n", names)
+                              : fmt::format("    {}: {} tiles of {}, {:.2f} times its work without halos\n", names,
+                                            fmt::join(step.tiles, " x "), bytes_text(step.tile_bytes), step.work);
+  }
+  return out + fmt::format("  borders      {}{}\n  work         {:.2f} times that without halos\n", bytes_text(t.border_bytes),
+                           t.in_file ? ", in the file of --spill" : "", t.work);
 }
 
 std::string profile_text(const Gradient& g) {

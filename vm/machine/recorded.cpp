@@ -6,6 +6,7 @@
 #include "vm/bytecode/tensors.h"
 #include "vm/machine/errors.h"
 #include "vm/machine/tensor_operands.h"
+#include "vm/machine/tiled.h"
 
 #include <fmt/format.h>
 
@@ -21,7 +22,7 @@ using value::Owned;
 
 namespace {
 
-enum RecordedSlot : std::uint8_t { kMark, kType, kSizes, kResidence, kOperator, kOperands, kResult, kRecordedSlots };
+enum RecordedSlot : std::uint8_t { kMark, kType, kSizes, kResidence, kOperator, kOperands, kResult, kPlace, kRecordedSlots };
 
 constexpr std::string_view kMarkName = "%recorded", kKeyName = "%key";
 
@@ -222,6 +223,7 @@ Value record(Engine& engine, const ops::Operator& op, std::span<const Value> giv
     slots[kOperator] = heap.make_symbol(op.name);
     slots[kOperands] = Heap::retain(list.v);
     slots[kResult] = value::integer(static_cast<std::int64_t>(i));
+    slots[kPlace] = value::integer(number_of_place(engine));
     results.push(made.take());
   }
   if (types.count > 1) return results.take();

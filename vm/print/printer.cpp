@@ -204,7 +204,7 @@ bool is_dict(Value v) {
 // --- recorded tensors (vm/machine/recorded.h), which refer to all that they would be made of: type and sizes are shown.
 
 bool is_recorded(Value v) {
-  constexpr std::uint64_t kSlots = 7;
+  constexpr std::uint64_t kSlots = 8;
   if (!is_vector(v) || as_vector(v)->length != kSlots) return false;
   const Value first = as_vector(v)->items()[0];
   return is_symbol(first) && as_text(first)->view() == "%recorded";

@@ -32,9 +32,10 @@ public:
   template <class F> void each_result(const Call& call, F&& f) const {
     if (call.output != nullptr) each(call.output->skeleton, f);
   }
+  // Calls f(tensor, its storage) for both.
   template <class F> void each_storage(const Call& call, F&& f) const {
     const auto storage = [&](const value::TensorObject& t) {
-      if (t.tensor.storage) f(t.tensor.storage.get());
+      if (t.tensor.storage) f(t, t.tensor.storage.get());
     };
     each_argument(call, storage);
     each_result(call, storage);

@@ -1,0 +1,75 @@
+// See tiled.h.
+#include "vm/machine/tiled.h"
+
+#include "vm/explain/recorder.h"
+#include "vm/machine/tensors.h"
+
+#include <utility>
+
+namespace cairn::machine::tensors {
+
+namespace {
+
+constexpr unsigned kBitsOfPc = 32;
+constexpr std::uint32_t kMostIndex = std::uint32_t{1} << 24;
+
+std::string text_of_place(Engine& engine, Value number) {
+  if (!number.is_integer() || number.integer() < 0) return "";
+  const auto index = static_cast<std::uint64_t>(number.integer()) >> kBitsOfPc;
+  if (index >= engine.loaded.codes.size()) return "";
+  return TensorWorld::place_of(engine, {engine.loaded.codes[index].get(), static_cast<std::uint32_t>(number.integer())});
+}
+
+// f of each item of a list; what the library says needs no checks beyond those that keep a lie harmless.
+template <class F> void for_each_item(Value list, F&& f) {
+  for (; list.is_pair(); list = list.pair()->cdr) f(list.pair()->car);
+}
+std::string name_of(Value v) { return value::is_symbol(v) ? std::string(value::as_text(v)->view()) : "?"; }
+std::int64_t whole_number(Value v) { return v.is_integer() ? v.integer() : 0; }
+
+explain::Tiled described(Engine& engine, std::span<const Value> operands) {
+  explain::Tiled told;
+  told.place = text_of_place(engine, value::integer(number_of_place(engine)));
+  told.border_bytes = whole_number(operands[1]);
+  told.in_file = operands[2] != value::kFalse;
+  double work = 0, least = 0;
+  for_each_item(operands[0], [&](Value v) {
+    explain::TiledStep& step = told.steps.emplace_back();
+    if (!value::is_vector(v) || value::as_vector(v)->length != 5) {
+      step.operators.push_back(name_of(v));
+      return;
+    }
+    const Value* const parts = value::as_vector(v)->items();
+    for_each_item(parts[0], [&](Value name) { step.operators.push_back(name_of(name)); });
+    for_each_item(parts[1], [&](Value count) { step.tiles.push_back(whole_number(count)); });
+    step.tile_bytes = whole_number(parts[2]);
+    const auto own = static_cast<double>(whole_number(parts[3])), without = static_cast<double>(whole_number(parts[4]));
+    step.work = without > 0 ? own / without : 1;
+    work += own;
+    least += without;
+  });
+  if (least > 0) told.work = work / least;
+  return told;
+}
+
+} // namespace
+
+std::int64_t number_of_place(Engine& engine) {
+  const ops::Device::Maker& maker = engine.tensors().cpu().maker;
+  const auto* const code = static_cast<const Code*>(maker.code);
+  if (code == nullptr || code->module == nullptr || code->index >= kMostIndex) return -1;
+  return static_cast<std::int64_t>(std::uint64_t{code->index} << kBitsOfPc | maker.pc);
+}
+
+Value place_of(Engine& engine, Value number) { return engine.heap().make_string(text_of_place(engine, number)); }
+
+Value note_tiles(Engine& engine, std::span<const Value> operands) {
+  explain::Recorder* const recorder = engine.recorder.get();
+  if (recorder == nullptr || !(recorder->wishes.text || recorder->wishes.keep)) return value::kUnspecified;
+  explain::Tiled told = described(engine, operands);
+  std::string text = explain::in_full(told);
+  if (recorder->note(std::move(told)) && recorder->wishes.text && engine.options.explain) engine.options.explain(text);
+  return value::kUnspecified;
+}
+
+} // namespace cairn::machine::tensors
