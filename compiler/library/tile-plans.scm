@@ -3,17 +3,13 @@
 ; --- stages: the segment of stage 0, then the whole operators that need no more, then the segment of stage 1, and so on. A value that is used
 ; in another stage, or by a whole operator, or is wanted of f, is a border.
 
-(define (%run-graph graph counts inputs)
-  (let* ((nodes (vector-ref graph 0))
-         (leaves (vector-ref graph 1))
-         (template (vector-ref graph 2))
-         (outputs (filter (lambda (n) (not (%input? (vector-ref nodes n)))) (%distinct (%template-nodes template))))
+(define (%plan-of-graph graph counts inputs)
+  (let ((nodes (vector-ref graph 0)) (wanted (%template-nodes (vector-ref graph 2))))
+    (%plan-of nodes (vector-ref graph 1) wanted (filter (lambda (n) (not (%input? (vector-ref nodes n)))) (%distinct wanted)) counts inputs)))
+(define (%run-graph graph plan inputs)
+  (let* ((nodes (vector-ref graph 0)) (leaves (vector-ref graph 1)) (outputs (%plan-outputs plan))
          (values (list->vector (append inputs (map (lambda (i) #f) (iota (- (vector-length nodes) (length inputs))))))))
-    (%filled template
-             (if (null? outputs)
-                 values
-                 (%with-values outputs (%run-plan (%plan-of nodes leaves (%template-nodes template) outputs counts inputs) inputs leaves) values))
-             leaves)))
+    (%filled (vector-ref graph 2) (if (null? outputs) values (%with-values outputs (%run-plan plan inputs leaves) values)) leaves)))
 
 ; A plan: nodes, steps, by node how its value is divided into parts or #f, the numbers of what is wanted, by node and by leaf whether it may vary,
 ; and whether parts are put aside.

@@ -9,7 +9,8 @@
     (if (%recorded? (car inputs))
         (f x)
         (let ((counts (%tile-counts "tiled" tiles inputs)))
-          (%run-graph (%graph-of (f (car (%with-recorded x 0))) inputs) counts inputs)))))
+          (let* ((graph (%graph-of (f (car (%with-recorded x 0))) inputs)) (plan (%plan-of-graph graph counts inputs)))
+            (%run-graph graph plan inputs))))))
 
 ; What tiled would do, by segment: the names of its operators, how many tiles along each axis, bytes that one holds while it is differentiated, and
 ; its work as a multiple of what it would be without halos.

@@ -91,17 +91,10 @@ bool Residents::will_be_copied_out(const Resident& block) const {
 }
 
 void Residents::put_in_order(Resident& block, bool dirty, Picoseconds free_at) noexcept {
-  if (block.here) {
+  if (block.here)
     erase(block);
-  } else {
-    block.here = true;
-    block.before = nullptr;
-    block.behind = first_;
-    if (first_ != nullptr) first_->before = &block;
-    first_ = &block;
-    bytes_ += block.bytes;
-    ++count_;
-  }
+  else
+    add(block);
   note(block, dirty, free_at);
   insert_or_forget(block);
   if (missing_.empty()) return;

@@ -63,7 +63,8 @@ public:
   // The block gets a copy in this memory, or is used there again: call it when a launch has been queued, and what comes by
   // prefetch as well. `free_at`: when that use or copy ends.
   void put(Resident& block, bool dirty, Picoseconds free_at = 0) noexcept {
-    if (!block.here || ordered_ || !missing_.empty()) return put_in_order(block, dirty, free_at);
+    if (ordered_ || !missing_.empty()) return put_in_order(block, dirty, free_at);
+    if (!block.here) add(block);
     note(block, dirty, free_at);
   }
   // It came before it was asked for.
@@ -140,6 +141,15 @@ private:
     not_ahead_any_more(block);
     block.used = now_;
     block.free_at = std::max(block.free_at, free_at); // a write-back may take longer than the use
+  }
+  void add(Resident& block) {
+    block.here = true;
+    block.before = nullptr;
+    block.behind = first_;
+    if (first_ != nullptr) first_->before = &block;
+    first_ = &block;
+    bytes_ += block.bytes;
+    ++count_;
   }
   void not_ahead_any_more(Resident& block) {
     if (!block.ahead) return;

@@ -98,8 +98,8 @@ private:
     Block** block = blocks_.data();
     for (const auto& named : {launch.reads, launch.writes})
       for (Block* const one : named) *block++ = is_ours(*one) ? streamed(*one).on_device : one;
-    for (View& input : launch.inputs) translate(input, launch.reads, launch.writes);
-    for (View& output : launch.outputs) translate(output, launch.writes, launch.reads);
+    translate(launch.inputs, launch.reads, launch.writes);
+    translate(launch.outputs, launch.writes, launch.reads);
     const std::span<Block*const> reads(blocks_.data(), launch.reads.size()), writes(reads.end(), launch.writes.size());
     wrapped_.launch(stream,
                     Launch{launch.op, launch.inputs, launch.outputs, launch.attributes, reads, writes, launch.cost});
@@ -123,19 +123,21 @@ private:
     };
     return (likely < launch.outputs.size() && is_that(launch.outputs[likely])) || std::ranges::any_of(launch.outputs, is_that);
   }
-  // To the address on the device; `likely` are the blocks where it is looked for first.
-  static void translate(View& view, std::span<Block* const> likely, std::span<Block* const> others) {
-    if (Residency::is_name(view.data) && !translate(view.data, likely)) translate(view.data, others);
-  }
-  static bool translate(void*& data, std::span<Block* const> blocks) {
-    const auto at = reinterpret_cast<std::uintptr_t>(data);
-    for (Block* const block : blocks) {
-      const auto begin = reinterpret_cast<std::uintptr_t>(block->data);
-      if (at < begin || at > begin + static_cast<std::uintptr_t>(block->bytes)) continue;
-      data = static_cast<char*>(streamed(*block).on_device->data) + (at - begin);
-      return true;
+  // To addresses on the device. `likely` are the blocks where they are looked for first, as a rule one for each view in order.
+  static void translate(std::span<View> views, std::span<Block* const> likely, std::span<Block* const> others) {
+    for (std::size_t i = 0; i < views.size(); ++i) {
+      void*& data = views[i].data;
+      if (!Residency::is_name(data) || (i < likely.size() && put_on_device(*likely[i], data))) continue;
+      const auto holds = [&](Block* block) { return put_on_device(*block, data); };
+      if (!std::ranges::any_of(likely, holds)) std::ranges::any_of(others, holds);
     }
-    return false;
+  }
+  // False: it is not in that block.
+  static bool put_on_device(const Block& block, void*& data) {
+    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(data) - reinterpret_cast<std::uintptr_t>(block.data);
+    if (offset > static_cast<std::uintptr_t>(block.bytes)) return false;
+    data = static_cast<char*>(streamed(block).on_device->data) + offset;
+    return true;
   }
 
   Device& wrapped_;

@@ -78,6 +78,64 @@ class Tiles(ToolTest):
                 state = ["--resume=state.capsule"]
             self.assertEqual(output, whole.output)
 
+    def test_a_schedule_knows_that_borders_are_in_the_file(self):
+        # As memory they would be more than all there is, and the forward pass would be run once more.
+        self.write("a.scm", self.BORDERS)
+        self.write("b.scm", self.BORDERS.replace("*j", "checkpoint-*j"))
+        os.mkdir(self.path("disk"))
+        options = ("--memory=24MiB", "--spill=disk,1GiB", "--stats")
+        plain, planned = (self.vmrun(*options, name) for name in ("a.scm", "b.scm"))
+        self.assertEqual(planned.output, plain.output)
+        work = [json.loads(done.errors)["work"] for done in (plain, planned)]
+        self.assertLess(work[1], 1.05 * work[0])
+
+    def test_an_operator_that_does_not_fit_is_named(self):
+        self.write("a.scm", """(define w (fill '(64 4 3 3) .1))
+(define (net x)
+  (max-pool (convolve x w 1 1) 2))
+(define (loss w) (sumall (tiled net (fill '(1 4 512 512) .5) 2)))
+(write (loss w))""")
+        # A tile of 128 x 128 results is one of 256 x 256 of 64 channels of the convolution.
+        done = self.vmrun("--memory=16MiB", "a.scm", code=1)
+        self.assertRegex(done.errors, r"a\.scm:4:26: error: tiled: convolve \(in net at a\.scm:3:13\) does not fit into the memory: a tile of \(1 64 256 256\) needs of its "
+                         r"operand \(1 4 257 257\), 17834000 bytes with its result, and --memory has 16777216; more tiles, or more memory, would help")
+        self.write("a.scm", """(define (net x)
+  (softmax (* 2 x) 2))
+(write (sumall (tiled net (fill '(1 16 512 512) .5))))""")
+        done = self.vmrun("--memory=24MiB", "a.scm", code=1)
+        self.assertRegex(done.errors, r"a\.scm:3:16: error: tiled: softmax \(in net at a\.scm:2:3\) does not fit into the memory: each part of its result needs all of its operand, so it is "
+                         r"computed as a whole, \(1 16 512 512\), 33554432 bytes with its result, and --memory has 25165824; an operator that is local")
+
+    def test_reports_say_how_something_is_tiled(self):
+        self.write("a.scm", """(define ws (map (lambda (k) (randn '(8 8 3 3) 'f32 'cpu k)) (iota 3)))
+(define (net ws x) (fold-left (lambda (x w) (ReLU (convolve x w 1 1))) x ws))
+(define (loss ws n)
+  (sumall (mean (tiled (lambda (x) (softmax (net ws x) 1)) (fill '(1 8 96 96) .5) n) '(2 3))))
+(define (both n) (car (*j (lambda (ws) (loss ws n)) ws 1)))
+(for-each (lambda (n) (write (both n))) '(4 4 2))""")
+        plain = self.vmrun("--stats", "a.scm")
+        told = self.vmrun("--explain", "a.scm")
+        self.assertEqual(plain.output, told.output)
+        place = "loss at a.scm:4:17"
+        self.assertEqual(told.errors, f"""tiled at {place}
+    convolve to softmax (7 operators): 4 x 4 tiles of 194 KiB, 1.17 times its work without halos
+  borders      0 bytes
+  work         1.17 times that without halos
+tiled at {place}
+    convolve to softmax (7 operators): 2 x 2 tiles of 679 KiB, 1.04 times its work without halos
+  borders      0 bytes
+  work         1.04 times that without halos
+""")
+        counted = self.vmrun("--explain=a.json", "--stats", "a.scm")
+        self.assertEqual(json.loads(plain.errors)["steps"], json.loads(counted.errors)["steps"])
+        with open(self.path("a.json")) as file:
+            report = json.load(file)["tiled"]
+        self.assertEqual([one["place"] for one in report], [place])
+        self.assertEqual(report[0]["steps"][0]["operators"], ["convolve", "ReLU"] * 3 + ["softmax"])
+        self.assertEqual(report[0]["steps"][0]["tiles"], [2, 2])
+        self.vmrun("--explain=a.html", "a.scm")
+        self.assertIn(f"<pre>tiled at {place}", self.read("a.html"))
+
     def test_borders_go_one_by_one_in_the_sweep(self):
         # Each mean is over a border. Held to the end of the sweep, they and the rest come to 10.1 images, else to 9.1.
         self.write("a.scm", """(define w (map (lambda (i) (randn '(4 4 3 3) 'f32 'cpu i)) (iota 6)))
