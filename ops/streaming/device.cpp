@@ -5,6 +5,8 @@
 #include "ops/streaming/residency.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <vector>
 
 namespace cairn::ops::streaming {
@@ -93,14 +95,15 @@ private:
   // Brings what is used, and gives the launch to the wrapped device with the addresses there: the views are this launch's, so they
   // are changed where they are.
   void queue(StreamKind stream, const Launch& launch, std::span<const Operand> operands) {
-    const Residency::Pins pins(residency_, operands);
+    std::optional<Residency::Pins> pins;
+    if (!residency_.finds_all(operands)) pins.emplace(residency_, operands);
     grow(blocks_, launch.reads.size() + launch.writes.size());
-    Block** block = blocks_.data();
-    for (const auto& named : {launch.reads, launch.writes})
-      for (Block* const one : named) *block++ = is_ours(*one) ? streamed(*one).on_device : one;
+    Block** const blocks = blocks_.data();
+    const auto there = [](Block* block) { return is_ours(*block) ? streamed(*block).on_device : block; };
+    std::ranges::transform(launch.writes, std::ranges::transform(launch.reads, blocks, there).out, there);
     translate(launch.inputs, launch.reads, launch.writes);
     translate(launch.outputs, launch.writes, launch.reads);
-    const std::span<Block*const> reads(blocks_.data(), launch.reads.size()), writes(reads.end(), launch.writes.size());
+    const std::span<Block*const> reads(blocks, launch.reads.size()), writes(reads.end(), launch.writes.size());
     wrapped_.launch(stream,
                     Launch{launch.op, launch.inputs, launch.outputs, launch.attributes, reads, writes, launch.cost});
   }

@@ -125,9 +125,7 @@ bool Residency::finds_all(std::span<const Operand> operands) {
   return true;
 }
 
-Residency::Pins::Pins(Residency& residency, std::span<const Operand> operands) {
-  if (residency.finds_all(operands)) return;
-  operands_ = operands;
+Residency::Pins::Pins(Residency& residency, std::span<const Operand> operands) : operands_(operands) {
   for (const Operand& operand : operands) operand.block->pins = operand.block->on_device != nullptr ? 1 : 0;
   residency.brought_ = operands;
   try {

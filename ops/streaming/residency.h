@@ -39,9 +39,11 @@ public:
   StreamedBlock* take_over(Block* on_device);
   void give_back(StreamedBlock* block) noexcept;
 
-  // Blocks that one launch uses stay on the device until it has been queued; first of all those that are there, so that none of
-  // them gives way to another. Where all are there and nothing has to give way, nothing is pinned either. One launch is put
-  // together at a time, and nothing else pins what it uses meanwhile.
+  // Whether a launch finds all that it uses, or free memory for what it makes, which is taken: then nothing has to give way, and
+  // nothing need be pinned. What it finds are hits.
+  bool finds_all(std::span<const Operand> operands);
+  // Blocks that another launch uses stay on the device until it has been queued; first of all those that are there, so that none
+  // of them gives way to another. One launch is put together at a time, and nothing else pins what it uses meanwhile.
   class Pins {
   public:
     // Brings them. DeviceMemoryExceeded, Cancelled, SpillError.
@@ -120,8 +122,6 @@ private:
   StreamedBlock* find(plans::Name name) override;
   void leave_device(StreamedBlock& block) noexcept override { drop_on_device(block); }
   void lost_copy_below(StreamedBlock& block) noexcept override { residents_.put(block, true, block.free_at); }
-  // Whether a launch finds all that it uses, or free memory for what it makes, which is taken. What it finds are hits then.
-  bool finds_all(std::span<const Operand> operands);
   void note_at_once(std::span<const Operand> operands);
   void trace_moment(std::string_view what);
   [[noreturn]] void refuse_on_device(std::int64_t bytes);
