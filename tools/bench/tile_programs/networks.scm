@@ -1,7 +1,8 @@
 ; The gradient of a network of an image by its parameters: NETWORK WAY SIZE WIDTH TYPE [TILES [FILE]]. Networks are vgg (VGG-16's convolutions), resnet
 ; (stages of basic blocks) and unet, both with batch normalisation; ways are whole, checkpoint and tiles. With a file the image is read from there.
 ; Prints the loss, the sizes of the first and the last gradient, and the seconds of the gradient by the clock; the way plan prints how many operators
-; each segment of (tiled f x) has.
+; each segment of (tiled f x) has, and the way errors by how much gradients of that type differ from those of f64 of the same numbers: whole ones, and
+; tiled ones; each as the length of the difference over that of the gradient, of all parameters together and of the one where it is largest.
 (define given (list->vector (command-line)))
 (define (argument i otherwise) (if (< i (vector-length given)) (vector-ref given i) otherwise))
 (define network (argument 0 "vgg"))
@@ -66,12 +67,23 @@
 (define made (cond ((equal? network "vgg") (vgg)) ((equal? network "resnet") (resnet)) (else (unet))))
 (define p (car made))
 (define image (if file (npy-array file) (randn (list 1 3 n n) type 'cpu 9)))
-(define (features p)
+(define (features way p image)
   (cond ((not (equal? way "tiles")) ((cdr made) p image))
         ((= tiles 0) (tiled (lambda (x) ((cdr made) p x)) image))
         (else (tiled (lambda (x) ((cdr made) p x)) image tiles))))
-(define (loss p) (sumall (square (mean (features p) '(2 3)))))
+(define (loss-of way image) (lambda (p) (sumall (square (mean (features way p image) '(2 3))))))
+(define loss (loss-of way image))
 (define (flat p) (cond ((tensor? p) (list p)) ((pair? p) (append (flat (car p)) (flat (cdr p)))) (else '())))
+(define (mapped f p) (cond ((tensor? p) (f p)) ((pair? p) (cons (mapped f (car p)) (mapped f (cdr p)))) (else p)))
+(define (errors)
+  (define (exact t) (cast t 'f64))
+  (define (square-size l) (fold-left (lambda (sum t) (+ sum (tensor->number (sumall (square t))))) 0 l))
+  (define reference (flat (cdr (*j (loss-of "whole" (exact image)) (mapped exact p) 1))))
+  (define (error-of differences references) (sqrt (/ (square-size differences) (square-size references))))
+  (append-map (lambda (way)
+                (let ((differences (map (lambda (g r) (- (exact g) r)) (flat (cdr (*j (loss-of way image) p 1))) reference)))
+                  (list (error-of differences reference) (fold-left max 0 (map (lambda (d r) (error-of (list d) (list r))) differences reference)))))
+              '("whole" "tiles")))
 (define (measure)
   (let* ((start (clock))
          (r (if (equal? way "whole") (*j loss p 1) (checkpoint-*j loss p 1)))
@@ -79,5 +91,5 @@
          (seconds (begin (for-each sumall all) (- (clock) start))))
     (list (car r) (sqrt (sumall (square (car all)))) (sqrt (sumall (square (car (last-pair all))))) seconds)))
 (define (lengths) (map (lambda (segment) (length (car segment))) (tile-plan (lambda (x) ((cdr made) p x)) image)))
-(for-each (lambda (x) (display x) (display " ")) (if (equal? way "plan") (lengths) (measure)))
+(for-each (lambda (x) (display x) (display " ")) (cond ((equal? way "plan") (lengths)) ((equal? way "errors") (errors)) (else (measure))))
 (newline)
