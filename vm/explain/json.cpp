@@ -103,12 +103,13 @@ std::string kept_on_tape(const KeptOnTape& kept) {
       .number("records", kept.records)
       .raw("parts", list(kept.parts,
                          [](const KeptBy& k) {
-                           return Members()
-                               .text("operator", k.name)
-                               .text("maker", k.maker)
-                               .number("bytes", k.bytes)
-                               .number("tensors", k.tensors)
-                               .end();
+                           Members part;
+                           part.text("operator", k.name).text("maker", k.maker).number("bytes", k.bytes).number("tensors", k.tensors);
+                           if (k.encoded != 0)
+                             part.number("encoded", k.encoded)
+                                 .number("least_bound", k.least_bound)
+                                 .number("largest_bound", k.largest_bound);
+                           return part.end();
                          }))
       .end();
 }
