@@ -54,7 +54,8 @@ double bound_of(Runtime& runtime, const Tensor& encoding) {
   head.shape = Shape{cpu::kBytesOfHead};
   std::array<std::byte, cpu::kBytesOfHead> bytes;
   runtime.read(head, bytes.data());
-  return cpu::bound_of_encoding(bytes.data());
+  const double bound = cpu::bound_of_encoding(bytes.data());
+  return bound >= kLeastBound && bound <= kMostBound ? bound : 0;
 }
 
 Tensor decoded(Runtime& runtime, const Tensor& encoding, const Tensor& like) {
@@ -77,7 +78,8 @@ Tensor error_variance(const VjpCall& call) {
   std::array<Tensor, 3> inputs, results; // that many at most
   const std::size_t n = call.inputs.size();
   std::copy(call.inputs.begin(), call.inputs.end(), inputs.begin());
-  inputs[0] = runtime.cast(runtime.apply(OperatorId::where, {inputs[0], weak_number(1, false), weak_number(0, false)}), inputs[0].dtype);
+  inputs[0] =
+      runtime.cast(runtime.apply(OperatorId::where, {inputs[0], weak_number(1, false), weak_number(0, false)}), inputs[0].dtype);
   const std::array<bool, 3> wanted = {false, true, false};
   call.op.vjp({runtime,
                call.op,

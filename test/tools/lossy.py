@@ -74,6 +74,8 @@ class Lossy(ToolTest):
         self.assertEqual((exact["encoded_bytes"], exact["encoding_bytes"]), (0, 0))
         self.assertEqual(lossy["encoded_bytes"], (4 + 5 * 8) * 2 * 32 * 32 * 4)
         self.assertLess(4 * lossy["encoding_bytes"], lossy["encoded_bytes"])
+        self.assertEqual(exact["largest_bound"], 0)
+        self.assertTrue(1e-4 < lossy["largest_bound"] < 1e-2, lossy["largest_bound"])
         self.assertLess(lossy["tensor_peak_bytes"], .8 * exact["tensor_peak_bytes"])
 
     def test_one_gradient_however_it_is_computed(self):

@@ -87,7 +87,8 @@ void ImageReader::tensor(Tensor& t) {
   std::uint8_t sort = in.u8(), type = in.u8();
   const bool marked = (sort & kMarked) != 0;
   sort &= static_cast<std::uint8_t>(~kMarked);
-  if (sort >= static_cast<std::uint8_t>(Sort::count) || type >= ops::kDTypes || (marked && sort == static_cast<std::uint8_t>(Sort::number)))
+  if (sort >= static_cast<std::uint8_t>(Sort::count) || type >= ops::kDTypes ||
+      (marked && sort == static_cast<std::uint8_t>(Sort::number)))
     throw Malformed("a tensor of no known sort");
   t = {};
   t.dtype = static_cast<ops::DType>(type);

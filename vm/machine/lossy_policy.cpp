@@ -10,8 +10,8 @@ namespace cairn::machine {
 
 namespace {
 
-constexpr std::string_view kNone = "none", kAbsolute = "absolute", kRelative = "relative", kAdaptive = "adaptive", kOperators = "operators",
-                           kConvolution = "convolution", kProduct = "product";
+constexpr std::string_view kNone = "none", kAbsolute = "absolute", kRelative = "relative", kAdaptive = "adaptive",
+                           kOperators = "operators", kConvolution = "convolution", kProduct = "product";
 
 // What is in front of the sign, which goes from the text together with that.
 std::string_view taken_until(std::string_view& text, char sign) {
@@ -27,7 +27,8 @@ bool parse_bound(std::string_view part, LossyPolicy& policy, std::string& error)
   if (name == kAdaptive) {
     policy.adaptive = true;
     if (bounded)
-      error = fmt::format("lossy policy '{}={}': {} has no bound of its own, tensors get theirs by allow-error", name, part, name);
+      error =
+          fmt::format("lossy policy '{}={}': {} has no bound of its own, tensors get theirs by allow-error", name, part, name);
     return !bounded;
   }
   if (name != kAbsolute && name != kRelative) {
@@ -80,9 +81,12 @@ bool parse(std::string_view text, LossyPolicy& policy, std::string& error) {
 std::string to_string(const LossyPolicy& policy) {
   if (policy.bound == 0 && !policy.adaptive) return std::string(kNone);
   const std::string bound = policy.adaptive ? "" : "=" + text::format_flonum(policy.bound);
-  return fmt::format("{}{},{}={}{}{}", policy.adaptive ? kAdaptive : policy.relative ? kRelative : kAbsolute, bound, kOperators,
-                     policy.convolutions ? kConvolution : "", policy.convolutions && policy.products ? "+" : "",
-                     policy.products ? kProduct : "");
+  return fmt::format("{}{},{}={}{}{}",
+                     policy.adaptive   ? kAdaptive
+                     : policy.relative ? kRelative
+                                       : kAbsolute,
+                     bound, kOperators, policy.convolutions ? kConvolution : "",
+                     policy.convolutions && policy.products ? "+" : "", policy.products ? kProduct : "");
 }
 
 } // namespace cairn::machine

@@ -22,7 +22,8 @@ struct LossyPolicy {
   }
 };
 
-// "none", "adaptive", "absolute=1e-3", "relative=1e-2,operators=convolution+product". False, with a message that says what would be right.
+// "none", "adaptive", "absolute=1e-3", "relative=1e-2,operators=convolution+product". False, with a message that says what would
+// be right.
 bool parse(std::string_view text, LossyPolicy& policy, std::string& error);
 std::string to_string(const LossyPolicy& policy);
 

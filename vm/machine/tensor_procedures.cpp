@@ -316,8 +316,8 @@ Value put_aside(Engine& engine, Value v, bool to_file) {
   return Heap::retain(v);
 }
 
-// Another place for the tensor, with that mark. Of a measured one the cotangent is a variance, which no rule but identity's may be
-// applied to.
+// Another place for the tensor, with that mark. Of a measured one the cotangent is a variance, which no rule but identity's may
+// be applied to.
 Value marked(Engine& engine, Value v, double mark) {
   Heap& heap = engine.heap();
   Tape* const tape = engine.runs.back().tape;
@@ -345,10 +345,13 @@ Value marked(Engine& engine, Value v, double mark) {
 }
 
 Value mark_error(Engine& engine, Value v, Value bound) {
-  const double mark = bound == value::kTrue ? ops::kMeasured : engine.is_number(bound) ? engine.to_double(engine.primal(bound)) : -1;
+  const double mark = bound == value::kTrue     ? ops::kMeasured
+                      : engine.is_number(bound) ? engine.to_double(engine.primal(bound))
+                                                : -1;
   if (bound != value::kTrue && mark != 0 && !(mark > 0 && ops::is_mark(mark)))
-    throw ProgramError(fmt::format("allow-error: a bound is 0 or a number from {} to {}, got {}", text::format_flonum(ops::kLeastBound),
-                                   text::format_flonum(ops::kMostBound), engine.describe(bound)));
+    throw ProgramError(fmt::format("allow-error: a bound is 0 or a number from {} to {}, got {}",
+                                   text::format_flonum(ops::kLeastBound), text::format_flonum(ops::kMostBound),
+                                   engine.describe(bound)));
   return marked(engine, v, mark);
 }
 

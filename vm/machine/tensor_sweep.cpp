@@ -157,7 +157,7 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
   const std::span<Tensor> inputs = parts.subspan(n);
   r.inputs.read(inputs);
   for (std::size_t i = 0; i < n; ++i) wanted[i] = r.operands[i] != tape::kNone && adds_to_cotangent(inputs[i], outputs[0]);
-  const bool measured = n > 1 && wanted[1] && ops::mark_of(inputs[1]) == ops::kMeasured;
+  const bool measured = r.op->lossy != ops::LossyKind::none && wanted[1] && ops::mark_of(inputs[1]) == ops::kMeasured;
   Tensor smaller;
   const bool in_place = r.smaller.size() != 0 && !r.is_lossy(); // of the only tensor that the rule asks for
   if (r.smaller.size() != 0) r.smaller.read({&smaller, 1});

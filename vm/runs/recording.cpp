@@ -86,9 +86,10 @@ void note_kept(Engine& engine, const CheckpointState& s) {
         if ((storage.birth != 0 && storage.birth < s.low) || !met.insert(&storage)) return;
         const std::string place = machine::TensorWorld::place_of(engine, {storage.maker_code, storage.maker_pc});
         const bool encoding = lossy && list == &record->smaller;
-        explain::KeptBy& part = parts[{encoding ? name + kWithError : name, place}];
+        const std::string shown = encoding ? name + kWithError : name;
+        explain::KeptBy& part = parts[{shown, place}];
         if (encoding) note_encoding(engine, *record, part);
-        part.name = name;
+        part.name = shown;
         part.maker = place.empty() ? "reverse sweeps and the host" : place;
         part.bytes += storage.bytes;
         ++part.tensors;

@@ -53,9 +53,9 @@ PyObject* set_callable(PyObject* options, const char* name) {
   return retained(value);
 }
 
-constexpr const char* kOptions[] = {"memory", "output_bytes", "seed",      "schedule", "lossy",     "costs",
-                                    "spill",  "spill_bytes",  "device",    "check_nan", "profile",  "arguments",
-                                    "output", "input",        "report",    "explain",  "hosts"};
+constexpr const char* kOptions[] = {"memory", "output_bytes", "seed",   "schedule",  "lossy",   "costs",
+                                    "spill",  "spill_bytes",  "device", "check_nan", "profile", "arguments",
+                                    "output", "input",        "report", "explain",   "hosts"};
 
 int init(PyObject* self, PyObject* arguments, PyObject* options) {
   return guarded_status([&] {
