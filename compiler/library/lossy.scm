@@ -109,4 +109,6 @@
     (cond ((= d 0) (cons 0. 0.))
           ((= a 0) (cons 180. +inf.0))
           ((= b 0) (cons 180. (/ (sqrt d) a)))
-          (else (cons (* 360 (/ (asin (min 1 (/ (sqrt (max 0 (/ (- d (square (- a b))) (* a b)))) 2))) (acos -1))) (/ (sqrt d) a))))))
+          (else
+           (let ((half (/ (sqrt (max 0 (/ (- d (square (- a b))) (* a b)))) 2)))
+             (cons (* 90 (/ (atan half (sqrt (max 0 (- 1 (* half half))))) (atan 1))) (/ (sqrt d) a)))))))
