@@ -428,7 +428,7 @@
 (with-lossy-tape "adaptive,operators=product"
   (lambda ()
     (let ((bound (error-bounds (error-sensitivities loss w) 1.)))
-      (list bound (check-lossy loss (allow-error w bound))))))
+      (list bound (size (error-variances loss w)) (check-lossy loss (allow-error w bound))))))
 ; adaptive-policy, renew-policy
 (define policy (adaptive-policy .01 1000))
 (renew-policy policy (lambda (w) (sum (square w))) (fill '(2) 1.) 0)
