@@ -191,4 +191,12 @@
 ;;; case a-rule-of-its-own
 (define (ruled w) (let ((inner (cdr (*j (lambda (w) (sum (square (matmul a w)))) w 1.)))) (sum (* inner (seeded '(96 8) 12)))))
 (under both (lambda () (error-sensitivities ruled w)))
-; expect error: error-variances: a gradient within another one is taken of what is measured
+; expect error: error-variances: a parameter goes into a gradient within another one, or into tiled
+
+;;; case tiles
+(define images (seeded '(1 2 64 64) 20))
+(define kernel (seeded '(2 2 3 3) 21))
+(define (tiles w) (sum (square (tiled (lambda (x) (convolve x w 1 1)) images 2))))
+(show (under both (lambda () (let ((e (error-of (gradient tiles kernel) (gradient tiles (allow-error kernel .05))))) (and (< 0 e) (< e .1)))))) ; expect: #t
+(under both (lambda () (error-variances tiles kernel)))
+; expect error: error-variances: a parameter goes into a gradient within another one, or into tiled

@@ -157,7 +157,9 @@ private:
 // Variances are those of one gradient: what another one within it, or around it, would make of them is none of a gradient.
 void want_unmeasured_inside(const Engine& engine, Value tensor) {
   if (ops::mark_of(value::tensor_of(tensor)) < 0 && !is_alone(engine))
-    throw ProgramError("error-variances: a gradient within another one is taken of what is measured");
+    throw ProgramError(
+        "error-variances: a parameter goes into a gradient within another one, or into tiled, where errors are not "
+        "followed; measure a function without that");
 }
 
 } // namespace
