@@ -88,7 +88,7 @@ struct Tensor {
   Shape shape;
   std::array<std::int64_t, kMostAxes> strides{}; // in elements
   std::int64_t offset = 0;                       // in elements, of the first one
-  double number = 0;
+  double number = 0;                             // or, of one with elements, what is said of its factors (ops/operators/lossy.h)
   StorageRef storage;
   Device* home = nullptr; // of a description: where the tensor is
 

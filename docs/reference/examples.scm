@@ -421,6 +421,19 @@
 (gradient (lambda (x) (* x (stop-gradient x))) 3)
 ; with-lossy-tape
 (with-lossy-tape "absolute=1e-3" (lambda () (cdr (*j exp 0. 1))))
+; allow-error, error-bounds, error-sensitivities, error-variances
+(define x (rand '(64 32) 'f32 'cpu 1))
+(define (loss w) (sum (square (matmul x w))))
+(define w (rand '(32 4) 'f32 'cpu 2))
+(with-lossy-tape "adaptive,operators=product"
+  (lambda ()
+    (let ((bound (error-bounds (error-sensitivities loss w) 1.)))
+      (list bound (size (error-variances loss w)) (check-lossy loss (allow-error w bound))))))
+; adaptive-policy, renew-policy
+(define policy (adaptive-policy .01 1000))
+(renew-policy policy (lambda (w) (sum (square w))) (fill '(2) 1.) 0)
+; check-lossy
+(with-lossy-tape "relative=1e-2" (lambda () (check-lossy (lambda (w) (sum (square (convolve (rand '(1 1 64 64) 'f32 'cpu 1) w)))) (fill '(2 1 3 3) .1))))
 ; with-schedule
 (with-schedule "binomial,snapshots=4" (lambda () (cdr (checkpoint-*j exp 0. 1))))
 ; with-memory

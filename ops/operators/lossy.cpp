@@ -6,7 +6,9 @@
 #include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 namespace cairn::ops {
 
@@ -47,12 +49,47 @@ Tensor encoded(Runtime& runtime, const Tensor& t, double bound, bool relative) {
                        rules::attributes({Attribute::of_integer(cpu::bytes_of_encoding(bytes.data()))}));
 }
 
+double bound_of(Runtime& runtime, const Tensor& encoding) {
+  Tensor head = encoding;
+  head.shape = Shape{cpu::kBytesOfHead};
+  std::array<std::byte, cpu::kBytesOfHead> bytes;
+  runtime.read(head, bytes.data());
+  const double bound = cpu::bound_of_encoding(bytes.data());
+  return bound >= kLeastBound && bound <= kMostBound ? bound : 0;
+}
+
 Tensor decoded(Runtime& runtime, const Tensor& encoding, const Tensor& like) {
   Tensor t = runtime.apply(OperatorId::decode_bounded, {encoding},
                            rules::attributes({Attribute::of_list({like.elements()}), Attribute::of_type(like.dtype)}));
   t.shape = like.shape;
   t.strides = like.strides;
   return t;
+}
+
+bool is_mark(double number) {
+  return number == kMeasured || number == kNotMeasuredHere || (number >= kLeastBound && number <= kMostBound);
+}
+
+Tensor error_variance(const VjpCall& call) {
+  Runtime& runtime = call.runtime;
+  const Tensor& c = call.cotangents[0];
+  if (c.empty()) return {};
+  const Tensor squares = runtime.apply(OperatorId::mul, {c, c});
+  std::array<Tensor, 3> inputs, results; // that many at most
+  const std::size_t n = call.inputs.size();
+  std::copy(call.inputs.begin(), call.inputs.end(), inputs.begin());
+  inputs[0] =
+      runtime.cast(runtime.apply(OperatorId::where, {inputs[0], weak_number(1, false), weak_number(0, false)}), inputs[0].dtype);
+  const std::array<bool, 3> wanted = {false, true, false};
+  call.op.vjp({runtime,
+               call.op,
+               {inputs.data(), n},
+               call.outputs,
+               {&squares, 1},
+               call.attributes,
+               {wanted.data(), n},
+               {results.data(), n}});
+  return std::move(results[1]);
 }
 
 bool is_encoding_of(std::span<const std::uint8_t> bytes, const Tensor& like) {

@@ -109,8 +109,12 @@
 ; expect error: with-lossy-tape: lossy policy 'absolute=': a bound is a number
 
 ;;; case no-policy
+(with-lossy-tape "adapt" (lambda () 1))
+; expect error: with-lossy-tape: there is no lossy policy 'adapt'; there are none, adaptive, absolute=BOUND and relative=BOUND
+
+;;; case adaptive-has-no-bound
 (with-lossy-tape "adaptive=1" (lambda () 1))
-; expect error: with-lossy-tape: there is no lossy policy 'adaptive'; there are none, absolute=BOUND and relative=BOUND
+; expect error: with-lossy-tape: lossy policy 'adaptive=1': adaptive has no bound of its own, tensors get theirs by allow-error
 
 ;;; case no-operators
 (with-lossy-tape "absolute=1,operators=pool" (lambda () 1))

@@ -180,6 +180,14 @@
 (define (g w) (with-lossy-tape "relative=.5,operators=product" (lambda () (checkpoint-*j f w 1))))
 (write (g (fill '(20 1) .5)))
 (write (with-lossy-tape "absolute=.25,operators=convolution+product" (lambda () (*j (lambda (w) (with-lossy-tape "none" (lambda () (f w)))) (fill '(20 1) .5) 1))))
+;;; bounds-of-tensors
+(define x (ReLU (- (rand '(64 20) 'f32 'cpu 1) .5)))
+(define (f w) (sumall (square (matmul x (view w '(20 1))))))
+(define (under thunk) (with-lossy-tape "adaptive,operators=product" thunk))
+(define w (fill '(20) .5))
+(write (under (lambda () (checkpoint-*j f (allow-error w .25) 1))))
+(write (under (lambda () (error-variances f w))))
+(write (renew-policy (adaptive-policy .01 2) (lambda (w) (under (lambda () (f w)))) w w))
 ;;; reports
 (define (f x) (let loop ((i 0) (x x)) (if (= i 8) x (begin (report 'step i 'of 8 "x y" x 't (* x (ones '(1)))) (loop (+ i 1) (sin x))))))
 (write (checkpoint-*j f .5 1.)) (report 'done (f 1.))

@@ -1,4 +1,5 @@
 // What walks over tapes read of kept tensors without making them.
+#include "ops/operators/lossy.h"
 #include "ops/operators/runtime.h"
 #include "vm/machine/engine.h"
 #include "vm/runs/marks.h"
@@ -65,6 +66,30 @@ TEST_CASE("kept tensors are alike by types, shapes, numbers and layout, wherever
   CHECK_FALSE(like({a}, {ops::description(a)}));
   CHECK(like({ops::weak_number(2, false)}, {ops::weak_number(2, false)}));
   CHECK_FALSE(like({ops::weak_number(2, false)}, {ops::weak_number(3, false)}));
+}
+
+TEST_CASE("what is said of factors is kept with a tensor, and does not count in how it lies") {
+  World world;
+  const Tensor plain = world.made({2, 3});
+  Tensor marked = plain, across = plain;
+  marked.number = ops::kMeasured;
+  across.shape = ops::Shape({3, 2});
+  across.strides[0] = 1;
+  across.strides[1] = 3;
+  across.number = .5;
+  const KeptTensors kept({{marked, plain, across, ops::description(across)}});
+  const std::vector<Tensor> back = kept.all();
+  CHECK(back[0].number == ops::kMeasured);
+  CHECK(back[1].number == 0);
+  CHECK(back[2].number == .5);
+  CHECK(back[2].strides[1] == 3);
+  CHECK(back[3].number == .5);
+  KeptTensors::Kept one;
+  std::uint32_t second = 0;
+  REQUIRE(kept.next(second, one));
+  CHECK(kept.lies_like(0, kept, second));
+  CHECK(kept.lies_like(second, kept, 0));
+  CHECK_FALSE(KeptTensors({{marked}}).like(KeptTensors({{plain}})));
 }
 
 TEST_CASE("marks are of one storage each, however many there are") {

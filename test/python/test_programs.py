@@ -184,6 +184,10 @@ class Sources(unittest.TestCase):
         self.assertEqual(cairn.compile(text, arguments=["a", "b"]).words(), ["a", "b"])
         with self.assertRaisesRegex(cairn.Error, "quick"):
             cairn.compile("1", schedule="quick")
+        taped = "(define (slope) (cdr (*j (lambda (w) (sumall (matmul (rand '(64 64) 'f32 'cpu 1) w))) (ones '(64 1)) 1.)))"
+        self.assertNotEqual(cairn.compile(taped, lossy="absolute=.1,operators=product").slope().tolist(), cairn.compile(taped).slope().tolist())
+        with self.assertRaisesRegex(cairn.Error, "there is no lossy policy 'quick'"):
+            cairn.compile("1", lossy="quick")
         with self.assertRaises(cairn.ProgramError):
             cairn.compile("(define (f x) (log x))", check_nan=True).f(-1.0)
         with self.assertRaisesRegex(cairn.Error, r"profile=True"):

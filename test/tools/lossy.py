@@ -3,6 +3,7 @@ capsule files, for random networks too; and what is counted."""
 import json
 import os
 import random
+import re
 import unittest
 
 import driver
@@ -28,7 +29,7 @@ def random_network(seed):
     for i in range(layers):
         convolved = f"(convolve x (index w {i}) 1 1)"
         if chosen.random() < .3:
-            policy = chosen.choice(("none", "absolute=.02", "relative=.1,operators=convolution+product"))
+            policy = chosen.choice(("none", "adaptive", "absolute=.02", "relative=.1,operators=convolution+product"))
             convolved = f"(with-lossy-tape \"{policy}\" (lambda () {convolved}))"
         lines.append(chosen.choice(("(ReLU {})", "(tanh {})", "(+ x (ReLU {}))", "(LeakyReLU {})", "(* .5 (+ {} x))")).format(convolved))
     body = "x"
@@ -37,10 +38,11 @@ def random_network(seed):
     if chosen.random() < .5:
         body, elements = f"(max-pool {body} 2)", elements // 4
     kind = chosen.choice(("f32", "f64", "bf16"))
+    allowed = chosen.choice(("p", "(allow-error p .02)", "(allow-error p '(.03 0))", "(list (allow-error (car p) .05) (cadr p))"))
     return f"""(define images (cast (- (rand '({batch} {channels} 16 {width}) 'f32 'cpu 1) .4) '{kind}))
 (define weights (list (cast (* .3 (- (rand '({layers} {channels} {channels} 3 3) 'f32 'cpu 2) .5)) '{kind}) (rand '(64 3) 'f32 'cpu 3)))
 (define (network p)
-  (let* ((w (car p)) (x images) (y {body}) (z (matmul (view (narrow-tensor (view y '(-1)) 0 0 {elements // 64 * 64}) '(-1 64)) (cadr p))))
+  (let* ((p {allowed}) (w (car p)) (x images) (y {body}) (z (matmul (view (narrow-tensor (view y '(-1)) 0 0 {elements // 64 * 64}) '(-1 64)) (cadr p))))
     (+ (mean (square z)) (mean (square y)))))
 (write (OPERATOR network weights 1))
 """
@@ -72,6 +74,8 @@ class Lossy(ToolTest):
         self.assertEqual((exact["encoded_bytes"], exact["encoding_bytes"]), (0, 0))
         self.assertEqual(lossy["encoded_bytes"], (4 + 5 * 8) * 2 * 32 * 32 * 4)
         self.assertLess(4 * lossy["encoding_bytes"], lossy["encoded_bytes"])
+        self.assertEqual(exact["largest_bound"], 0)
+        self.assertTrue(1e-4 < lossy["largest_bound"] < 1e-2, lossy["largest_bound"])
         self.assertLess(lossy["tensor_peak_bytes"], .8 * exact["tensor_peak_bytes"])
 
     def test_one_gradient_however_it_is_computed(self):
@@ -88,11 +92,36 @@ class Lossy(ToolTest):
         for seed in range(int(os.environ.get("CAIRN_LOSSY_NETWORKS", "8"))):
             chosen = random.Random(seed)
             self.made(random_network(seed))
-            policy = "--lossy=" + chosen.choice(("relative=.03,operators=convolution+product", "absolute=.01", "relative=.2,operators=product"))
+            policy = "--lossy=" + chosen.choice(("relative=.03,operators=convolution+product", "absolute=.01", "relative=.2,operators=product", "adaptive,operators=convolution+product"))
             right = self.vmrun(policy, "taped.scm").output
             for schedule in chosen.sample(SCHEDULES, 2):
                 self.assertEqual(self.vmrun(policy, f"--checkpoint={schedule}", "a.scm").output, right, (seed, schedule))
             self.assertEqual(self.in_slices(chosen.randint(9, 60), policy, "--checkpoint=bisection,base=16"), right, seed)
+
+    def test_explanations_tell_encodings(self):
+        self.made(NETWORK.replace("network weights", "network (allow-error weights (map (lambda (n) (* .001 n)) (iota 6 1)))"))
+        self.vmrun("--lossy=adaptive", "--checkpoint=tape", "--explain=e.json", "a.scm")
+        told = [part for part in json.loads(self.read("e.json"))["gradients"][0]["kept"]["parts"] if "encoded" in part]
+        self.assertEqual(sum(part["encoded"] for part in told), (4 + 5 * 8) * 2 * 32 * 32 * 4)
+        self.assertEqual((min(part["least_bound"] for part in told), max(part["largest_bound"] for part in told)), (.001, .006))
+        for part in told:
+            self.assertEqual(part["operator"], "convolve with an error")
+            self.assertLess(2 * part["bytes"], part["encoded"])
+        text = self.vmrun("--lossy=adaptive", "--checkpoint=tape", "--explain=profile", "a.scm").errors
+        self.assertRegex(text, r"for convolve with an error, encodings of [\d.]+ KiB, 1/[\d.]+ of them, with errors of at most 0.001")
+
+    def test_a_gradient_is_compared_with_the_exact_one(self):
+        self.write("a.scm", NETWORK.replace("(OPERATOR network weights 1)", "(list 'found (check-lossy network (allow-error weights '(.01 .01 .01 .02 .02 0))))"))
+        output = self.vmrun("--lossy=adaptive", "a.scm").output
+        said = re.findall(r"check-lossy: tensor \d, sizes \(8 [48] 3 3\): angle ([\d.]+) degrees, relative error ([\d.]+)\n", output)
+        found = [tuple(map(float, pair.split(" . "))) for pair in re.findall(r"\(([\d.e-]+ \. [\d.e-]+)\)", output.split("found")[1])]
+        self.assertEqual((len(said), len(found)), (5, 7))
+        self.assertIn("check-lossy: tensor 6, sizes (8 8 3 3): exact\n", output)
+        for (angle, error), (text_of_angle, text_of_error) in zip(found[1:], said):
+            self.assertTrue(0 < error < .1 and 0 < angle < 6, (angle, error))
+            self.assertAlmostEqual(angle, float(text_of_angle), delta=1e-3)
+            self.assertAlmostEqual(error, float(text_of_error), delta=1e-5)
+        self.assertEqual(found[6], (0, 0))
 
     def test_a_policy_is_part_of_the_saved_state(self):
         self.made(NETWORK)
@@ -102,7 +131,7 @@ class Lossy(ToolTest):
     def test_what_is_no_policy(self):
         self.made(NETWORK)
         for text, said in (("absolute=-1", "a bound is a number from 1e-25 to 1e+25"), ("relative=+nan.0", "a bound is a number"),
-                           ("adaptive=1", "there is no lossy policy 'adaptive'"), ("relative=1e-2,operators=", "'' names no operators")):
+                           ("adaptive=1", "adaptive has no bound of its own"), ("adapt", "there is no lossy policy 'adapt'"), ("relative=1e-2,operators=", "'' names no operators")):
             error = self.vmrun(f"--lossy={text}", "a.scm", code=2).errors
             self.assertIn("--lossy: ", error)
             self.assertIn(said, error)

@@ -67,7 +67,7 @@ def run(command, environment=None, limit=600, folder=None):
         return Result(usage.ru_utime, output.read().decode(errors="replace").strip(), usage.ru_maxrss * 1024, usage.ru_stime)
 
 
-def run_vmrun(vmrun, program, *arguments, schedule=None, memory=None, limit=600, under=(), explain=False, read=None, spill=None, folder=None):
+def run_vmrun(vmrun, program, *arguments, schedule=None, memory=None, limit=600, under=(), explain=False, read=None, spill=None, folder=None, options=()):
     """One run of vmrun, with its statistics, and the report of its first gradient if that is asked for; `under` is a command that is to run it."""
     with tempfile.TemporaryDirectory() as notes:
         file, report = pathlib.Path(notes) / "stats.json", pathlib.Path(notes) / "report.json"
@@ -77,6 +77,7 @@ def run_vmrun(vmrun, program, *arguments, schedule=None, memory=None, limit=600,
         command += [f"--explain={report}"] if explain else []
         command += [f"--read={read}"] if read else []
         command += [spill] if spill else []
+        command += options
         result = run(command + [program, *arguments], limit=limit, folder=folder)
         result.stats = json.loads(file.read_text())
         result.report = json.loads(report.read_text())["gradients"][0] if explain else {}

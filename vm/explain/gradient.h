@@ -71,6 +71,8 @@ struct KeptBy {
   std::string name, maker;
   std::int64_t bytes = 0;
   std::uint64_t tensors = 0;
+  std::int64_t encoded = 0;                  // bytes of the tensors that these are encodings of; 0: they are what they seem
+  double least_bound = 0, largest_bound = 0; // of the error of an element in these
 };
 
 // What the heaviest tape held when its sweep began: records and tables, and the tensors made in the run, each once.

@@ -101,15 +101,17 @@ std::string kept_on_tape(const KeptOnTape& kept) {
   return Members()
       .number("bytes", kept.bytes)
       .number("records", kept.records)
-      .raw("parts", list(kept.parts,
-                         [](const KeptBy& k) {
-                           return Members()
-                               .text("operator", k.name)
-                               .text("maker", k.maker)
-                               .number("bytes", k.bytes)
-                               .number("tensors", k.tensors)
-                               .end();
-                         }))
+      .raw(
+          "parts",
+          list(
+              kept.parts,
+              [](const KeptBy& k) {
+                Members part;
+                part.text("operator", k.name).text("maker", k.maker).number("bytes", k.bytes).number("tensors", k.tensors);
+                if (k.encoded != 0)
+                  part.number("encoded", k.encoded).number("least_bound", k.least_bound).number("largest_bound", k.largest_bound);
+                return part.end();
+              }))
       .end();
 }
 

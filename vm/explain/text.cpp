@@ -177,14 +177,26 @@ std::string in_full(const Gradient& g) {
   return out;
 }
 
+namespace {
+std::string bounds_text(const KeptBy& k) {
+  const std::string least = fmt::format("{:.3g}", k.least_bound);
+  return k.least_bound == k.largest_bound ? least : fmt::format("{} to {:.3g}", least, k.largest_bound);
+}
+} // namespace
+
 std::string kept_text(const Gradient& g) {
   constexpr std::size_t kMostShown = 12;
   if (g.kept.bytes == 0) return "";
   std::string out = fmt::format("  kept         {} on the heaviest tape, {} of them its records\n", bytes_text(g.kept.bytes),
                                 bytes_text(g.kept.records));
-  for (const KeptBy& k : std::span(g.kept.parts).first(std::min(kMostShown, g.kept.parts.size())))
-    out += fmt::format("    {} in {} {} made by {}, for {}\n", bytes_text(k.bytes), grouped(k.tensors),
+  for (const KeptBy& k : std::span(g.kept.parts).first(std::min(kMostShown, g.kept.parts.size()))) {
+    out += fmt::format("    {} in {} {} made by {}, for {}", bytes_text(k.bytes), grouped(k.tensors),
                        k.tensors == 1 ? "tensor" : "tensors", text::shown_name(k.maker), k.name);
+    if (k.encoded != 0)
+      out += fmt::format(", encodings of {}, 1/{:.1f} of them, with errors of at most {}", bytes_text(k.encoded),
+                         static_cast<double>(k.encoded) / static_cast<double>(k.bytes), bounds_text(k));
+    out += '\n';
+  }
   return out;
 }
 

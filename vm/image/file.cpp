@@ -145,6 +145,8 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   for (std::int64_t* v : {&s.heap_peak_bytes, &s.tape_peak_bytes, &s.capsules_peak, &s.capsule_peak_bytes, &s.tensor_peak_bytes,
                           &s.encoded_bytes, &s.encoding_bytes})
     *v = static_cast<std::int64_t>(counter(in));
+  s.largest_bound = std::bit_cast<double>(in.u64());
+  if (!(s.largest_bound >= 0)) throw Malformed("a bound is none that there can be");
   s.schedule = in.text();
   if (schedule::Spec spec; !schedule::parse(s.schedule, spec, message)) throw Malformed("a schedule: " + message);
   read_repeats(e, in);

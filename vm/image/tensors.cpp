@@ -21,6 +21,7 @@ using tape::TensorRecord;
 namespace {
 
 enum class Sort : std::uint8_t { description, number, stored, count };
+constexpr std::uint8_t kMarked = 0x80; // behind it stands what is said of the tensor's factors
 
 constexpr std::size_t kLeastRecord = 6; // bytes in a file
 
@@ -37,8 +38,10 @@ void ImageWriter::name(std::string_view text) {
 
 void ImageWriter::tensor(const Tensor& t) {
   Sort sort = t.storage ? Sort::stored : t.weak ? Sort::number : Sort::description;
-  out.u8(static_cast<std::uint8_t>(sort));
+  const double mark = ops::mark_of(t);
+  out.u8(static_cast<std::uint8_t>(static_cast<std::uint8_t>(sort) | (mark != 0 ? kMarked : 0)));
   out.u8(static_cast<std::uint8_t>(t.dtype));
+  if (mark != 0) out.u64(value::flonum(mark).bits);
   if (sort == Sort::number) {
     out.u64(value::flonum(t.number).bits);
     flag(t.exact);
@@ -82,9 +85,18 @@ ops::Device* ImageReader::device() {
 
 void ImageReader::tensor(Tensor& t) {
   std::uint8_t sort = in.u8(), type = in.u8();
-  if (sort >= static_cast<std::uint8_t>(Sort::count) || type >= ops::kDTypes) throw Malformed("a tensor of no known sort");
+  const bool marked = (sort & kMarked) != 0;
+  sort &= static_cast<std::uint8_t>(~kMarked);
+  if (sort >= static_cast<std::uint8_t>(Sort::count) || type >= ops::kDTypes ||
+      (marked && sort == static_cast<std::uint8_t>(Sort::number)))
+    throw Malformed("a tensor of no known sort");
   t = {};
   t.dtype = static_cast<ops::DType>(type);
+  if (marked) {
+    const Value mark{in.u64()};
+    if (!mark.is_flonum() || !ops::is_mark(mark.flonum())) throw Malformed("a tensor with a bound that cannot be");
+    t.number = mark.flonum();
+  }
   if (sort == static_cast<std::uint8_t>(Sort::number)) {
     Value v{in.u64()};
     if (!v.is_flonum()) throw Malformed("a number of no known form");

@@ -340,6 +340,7 @@ void Image::write_behind_checksum(ImageWriter& w) const {
        {statistics_.heap_peak_bytes, statistics_.tape_peak_bytes, statistics_.capsules_peak, statistics_.capsule_peak_bytes,
         statistics_.tensor_peak_bytes, statistics_.encoded_bytes, statistics_.encoding_bytes})
     w.out.u64(static_cast<std::uint64_t>(v));
+  w.out.u64(std::bit_cast<std::uint64_t>(statistics_.largest_bound));
   w.out.text(statistics_.schedule);
   w.out.u32(static_cast<std::uint32_t>(e.repeats.words()));
   e.repeats.each_word([&](std::uint64_t word) { w.out.u64(word); });

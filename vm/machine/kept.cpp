@@ -81,18 +81,30 @@ bool costs_nothing(const Tape& tape, std::uint32_t node, const Tensor& t) {
   return t.storage && t.storage->birth != 0 && t.storage->birth < tape.start();
 }
 
-// What stands on the tape in place of the first operand, where a policy is in force that covers the operator. It may depend on
-// nothing but the operation, or schedules would come to other gradients: not on who else keeps the tensor, nor on whether the
-// tape knows it.
+// Whether something may stand on the tape in place of the first operand: where a policy is in force that covers the operator. It
+// may depend on nothing but the operation, or schedules would come to other gradients: not on who else keeps the tensor, nor on
+// whether the tape knows it.
+bool may_be_encoded(const LossyPolicy& policy, const TensorRecord& record, std::span<const Tensor> inputs) {
+  return policy.covers(*record.op) && !inputs[0].weak && !inputs[1].weak &&
+         static_cast<std::uint64_t>(inputs[0].bytes()) >= tape::kLeastAgain && ops::can_be_encoded(inputs[0]);
+}
+
+// What does stand there. Marks of operands have been used behind this, but for those that the sweep asks for.
 std::optional<Tensor> encoded_instead(Engine& engine, const TensorRecord& record, std::span<Tensor> inputs) {
   const LossyPolicy& policy = engine.lossy_policies[engine.current().lossy];
-  if (!policy.covers(*record.op) || inputs[0].weak || inputs[1].weak) return {};
-  if (static_cast<std::uint64_t>(inputs[0].bytes()) < tape::kLeastAgain || !ops::can_be_encoded(inputs[0])) return {};
+  const bool covered = may_be_encoded(policy, record, inputs);
+  const double mark = covered ? ops::mark_of(inputs[1]) : 0;
+  for (Tensor& t : inputs)
+    if (const double other = ops::mark_of(t); other != 0) t.number = other < 0 ? ops::kNotMeasuredHere : 0;
+  if (mark < 0) inputs[1].number = ops::kMeasured;
+  const double bound = mark > 0 ? mark : policy.bound;
+  if (!covered || mark < 0 || bound == 0) return {};
   ops::Runtime& runtime = engine.tensors().runtime;
   if (!inputs[0].dense()) inputs[0] = runtime.apply(ops::OperatorId::contiguous, {inputs[0]});
-  Tensor encoding = ops::encoded(runtime, inputs[0], policy.bound, policy.relative);
+  Tensor encoding = ops::encoded(runtime, inputs[0], bound, mark == 0 && policy.relative);
   engine.statistics.encoded_bytes += inputs[0].bytes();
   engine.statistics.encoding_bytes += encoding.bytes();
+  engine.statistics.largest_bound = std::max(engine.statistics.largest_bound, ops::bound_of(runtime, encoding));
   return encoding;
 }
 
@@ -123,6 +135,8 @@ void record(Engine& engine, Tape& tape, std::shared_ptr<TensorRecord> record, st
     if (!wanted || tape.does_without(node)) inputs[i].storage = {};
   }
   record->inputs = tape::KeptTensors(inputs);
+  for (Tensor& t : outputs)
+    if (ops::mark_of(t) > 0) t.number = 0; // a view of what has a bound
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (i != 0 || (op.keep & ops::kKeepOutput) == 0) outputs[i] = ops::description(std::move(outputs[i]));
   record->outputs = tape::KeptTensors(outputs);

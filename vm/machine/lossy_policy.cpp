@@ -10,8 +10,8 @@ namespace cairn::machine {
 
 namespace {
 
-constexpr std::string_view kNone = "none", kAbsolute = "absolute", kRelative = "relative", kOperators = "operators",
-                           kConvolution = "convolution", kProduct = "product";
+constexpr std::string_view kNone = "none", kAbsolute = "absolute", kRelative = "relative", kAdaptive = "adaptive",
+                           kOperators = "operators", kConvolution = "convolution", kProduct = "product";
 
 // What is in front of the sign, which goes from the text together with that.
 std::string_view taken_until(std::string_view& text, char sign) {
@@ -22,9 +22,17 @@ std::string_view taken_until(std::string_view& text, char sign) {
 }
 
 bool parse_bound(std::string_view part, LossyPolicy& policy, std::string& error) {
+  const bool bounded = part.find('=') != std::string_view::npos;
   const std::string_view name = taken_until(part, '=');
+  if (name == kAdaptive) {
+    policy.adaptive = true;
+    if (bounded)
+      error =
+          fmt::format("lossy policy '{}={}': {} has no bound of its own, tensors get theirs by allow-error", name, part, name);
+    return !bounded;
+  }
   if (name != kAbsolute && name != kRelative) {
-    error = fmt::format("there is no lossy policy '{}'; there are none, absolute=BOUND and relative=BOUND", name);
+    error = fmt::format("there is no lossy policy '{}'; there are none, adaptive, absolute=BOUND and relative=BOUND", name);
     return false;
   }
   policy.relative = name == kRelative;
@@ -71,10 +79,14 @@ bool parse(std::string_view text, LossyPolicy& policy, std::string& error) {
 }
 
 std::string to_string(const LossyPolicy& policy) {
-  if (policy.bound == 0) return std::string(kNone);
-  return fmt::format("{}={},{}={}{}{}", policy.relative ? kRelative : kAbsolute, text::format_flonum(policy.bound), kOperators,
-                     policy.convolutions ? kConvolution : "", policy.convolutions && policy.products ? "+" : "",
-                     policy.products ? kProduct : "");
+  if (policy.bound == 0 && !policy.adaptive) return std::string(kNone);
+  const std::string bound = policy.adaptive ? "" : "=" + text::format_flonum(policy.bound);
+  return fmt::format("{}{},{}={}{}{}",
+                     policy.adaptive   ? kAdaptive
+                     : policy.relative ? kRelative
+                                       : kAbsolute,
+                     bound, kOperators, policy.convolutions ? kConvolution : "",
+                     policy.convolutions && policy.products ? "+" : "", policy.products ? kProduct : "");
 }
 
 } // namespace cairn::machine

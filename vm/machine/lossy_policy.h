@@ -10,17 +10,20 @@
 namespace cairn::machine {
 
 struct LossyPolicy {
-  double bound = 0;      // of the error of an element; 0: tapes keep everything as it is
+  double bound = 0;      // of the error of an element; 0: none but those that second operands say themselves (ops::mark_of)
   bool relative = false; // the bound is a share of the tensor's largest magnitude
+  bool adaptive = false; // there are such; else, without a bound, tapes keep everything as it is
   bool convolutions = true, products = false;
 
+  // Of operators of a kind it covers, what a mark of the second operand says comes before its own bound.
   bool covers(const ops::Operator& op) const {
-    return bound != 0 &&
+    return (bound != 0 || adaptive) &&
            ((op.lossy == ops::LossyKind::convolution && convolutions) || (op.lossy == ops::LossyKind::product && products));
   }
 };
 
-// "none", "absolute=1e-3", "relative=1e-2,operators=convolution+product". False, with a message that says what would be right.
+// "none", "adaptive", "absolute=1e-3", "relative=1e-2,operators=convolution+product". False, with a message that says what would
+// be right.
 bool parse(std::string_view text, LossyPolicy& policy, std::string& error);
 std::string to_string(const LossyPolicy& policy);
 

@@ -88,6 +88,7 @@ struct Statistics { // docs/tools.md, --stats
                scratch_peak_bytes = 0, live_objects_at_exit = 0;
   std::int64_t spilled_bytes = 0, fetched_bytes = 0;  // by this process, to the file for tensors that wait and from it
   std::int64_t encoded_bytes = 0, encoding_bytes = 0; // of tensors that tapes kept with an error, and of what they kept of these
+  double largest_bound = 0;                           // of the error of an element of these
   std::string schedule;
 };
 

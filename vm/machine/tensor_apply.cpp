@@ -1,6 +1,7 @@
 // Operators applied to values: forward levels are taken off, the outermost first; what is left is computed at once and recorded
 // if the tape has any of it.
 #include "ops/operator_ids.h"
+#include "ops/operators/lossy.h"
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
 #include "ops/pieces.h"
@@ -106,6 +107,7 @@ Results plain(Engine& engine, const ops::Operator& op, const Operands& operands)
       }
     throw;
   }
+  if (op.view != nullptr || op.id == OperatorId::to_device) outputs[0].number = ops::mark_of(inputs[0]);
   engine.note_work([&] {
     const ops::Cost cost = ops::Runtime::modelled_cost({op, inputs, operands.attributes, nullptr}, {outputs.data(), results});
     std::int64_t bytes = 0;

@@ -1,5 +1,6 @@
 // Between tensors and the other values of a program: lists and numbers. Both ways are differentiable: a tensor is packed from
 // places of numbers, and unpacked into new ones.
+#include "ops/operators/lossy.h"
 #include "ops/pieces.h"
 #include "vm/bytecode/tensors.h"
 #include "vm/machine/derivative_rules.h"
@@ -8,6 +9,7 @@
 #include "vm/machine/recorded.h"
 #include "vm/machine/tensor_operands.h"
 #include "vm/machine/tiled.h"
+#include "vm/text/number.h"
 #include "vm/value/charged.h"
 #include "vm/value/tensor_object.h"
 
@@ -315,6 +317,45 @@ Value put_aside(Engine& engine, Value v, bool to_file) {
   return Heap::retain(v);
 }
 
+// Another place for the tensor, with that mark. Of a measured one the cotangent is a variance, which no rule but identity's may
+// be applied to.
+Value marked(Engine& engine, Value v, double mark) {
+  Heap& heap = engine.heap();
+  Tape* const tape = engine.runs.back().tape;
+  if (value::is_bundle(v)) {
+    value::Bundle* const b = value::as_bundle(v);
+    const Owned whole(heap, engine.read_field(tape, b, 0, b->primal));
+    Owned primal(heap, marked(engine, whole.v, mark));
+    Owned tangent(heap, engine.read_field(tape, b, 1, b->tangent));
+    const Value p = primal.take(), t = tangent.take();
+    return heap.make_bundle(b->tag, p, t);
+  }
+  Owned made(heap, alias(engine, v));
+  Tensor& t = value::as_tensor_object(made.v)->tensor;
+  t.number = mark;
+  const std::uint32_t node = tape != nullptr && ops::is_floating(t.dtype) ? tape->lift_tensor(v.other()->serial) : tape::kNone;
+  if (node != tape::kNone) {
+    auto record = std::make_shared<TensorRecord>(heap);
+    record->kind = TensorRecord::Kind::identity;
+    record->serial = made.v.other()->serial;
+    record->operands = {node};
+    record->outputs = tape::KeptTensors({{ops::description(t)}});
+    tape->add_tensor(std::move(record));
+  }
+  return made.take();
+}
+
+Value mark_error(Engine& engine, Value v, Value bound) {
+  const double mark = bound == value::kTrue     ? ops::kMeasured
+                      : engine.is_number(bound) ? engine.to_double(engine.primal(bound))
+                                                : -1;
+  if (bound != value::kTrue && mark != 0 && !(mark > 0 && ops::is_mark(mark)))
+    throw ProgramError(fmt::format("allow-error: a bound is 0 or a number from {} to {}, got {}",
+                                   text::format_flonum(ops::kLeastBound), text::format_flonum(ops::kMostBound),
+                                   engine.describe(bound)));
+  return marked(engine, v, mark);
+}
+
 // A value that is older than all derivatives that are being taken is a constant to them. Whether a tape records now is not asked,
 // as that is not the same in every replay.
 bool may_vary(Engine& engine, Value v) {
@@ -358,6 +399,7 @@ Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> op
   if (is_recorded(v)) return procedure_of_recorded(engine, which, operands);
   if (!is_tensor_like(v))
     throw ProgramError(fmt::format("{}: expected a tensor, got {}{}", name, engine.describe(v), hint_of_operand("a tensor", v)));
+  if (which == TensorProcedure::mark_error) return mark_error(engine, v, operands[1]);
   const Tensor& t = elements_of(engine, engine.primal(v));
   switch (which) {
   case TensorProcedure::size: {

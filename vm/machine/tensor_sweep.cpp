@@ -138,6 +138,12 @@ const Tensor& computed_again(Engine& engine, Tape& tape, std::uint32_t node) {
   return tape.computed_again.at(node);
 }
 
+// Of a tensor whose cotangent is to be what an error does to it, only operations that measure that, and views.
+bool adds_to_cotangent(const Tensor& input, const Tensor& output) {
+  const double mark = ops::mark_of(input);
+  return mark >= 0 || mark == ops::kMeasured || ops::mark_of(output) < 0;
+}
+
 // `parts`: room for those of all operands, and behind them for the operands.
 void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span<const Tensor> outputs,
                     std::span<Tensor> cotangents, std::span<Tensor> parts) {
@@ -148,14 +154,19 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
   std::unique_ptr<bool[]> many;
   if (n > few.size()) many = std::make_unique<bool[]>(n);
   const std::span<bool> wanted(many != nullptr ? many.get() : few.data(), n);
-  for (std::size_t i = 0; i < n; ++i) wanted[i] = r.operands[i] != tape::kNone;
   const std::span<Tensor> inputs = parts.subspan(n);
   r.inputs.read(inputs);
+  for (std::size_t i = 0; i < n; ++i) wanted[i] = r.operands[i] != tape::kNone && adds_to_cotangent(inputs[i], outputs[0]);
+  const bool measured = r.op->lossy != ops::LossyKind::none && wanted[1] && ops::mark_of(inputs[1]) == ops::kMeasured;
   Tensor smaller;
   const bool in_place = r.smaller.size() != 0 && !r.is_lossy(); // of the only tensor that the rule asks for
   if (r.smaller.size() != 0) r.smaller.read({&smaller, 1});
   if (!in_place) fill_operands(engine, tape, r, inputs, false);
   if (r.is_lossy() && wanted[1]) inputs[0] = ops::decoded(runtime, std::exchange(smaller, {}), inputs[0]);
+  if (measured) {
+    parts[1] = ops::error_variance({runtime, *r.op, inputs, outputs, cotangents, r.attributes, wanted, {}});
+    wanted[1] = false;
+  }
   ops::AddedOnto onto;
   r.op->vjp({runtime,
              *r.op,
@@ -173,6 +184,7 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
     add_onto(engine, tape, r.operands[0], std::move(onto), cotangents);
     return;
   }
+  if (measured) wanted[1] = true;
   for (std::size_t i = 0; i < n; ++i) {
     if (!wanted[i]) parts[i] = {};
     if (parts[i].empty()) continue;
@@ -198,6 +210,7 @@ void sweep_pack(Engine& engine, Tape& tape, const TensorRecord& r, const Tensor&
 // The cotangents of the numbers behind the record, as a tensor like the one they came from.
 void sweep_unpack(Engine& engine, Tape& tape, const TensorRecord& r) {
   const Tensor like = r.inputs.all()[0];
+  if (ops::mark_of(like) < 0) return;
   value::ChargedVector<double> numbers(r.count, engine.heap());
   bool any = false;
   for (std::uint32_t i = 0; i < r.count; ++i) {
@@ -228,7 +241,7 @@ void sweep_host(Engine& engine, Tape& tape, const TensorRecord& r, const Tensor&
   host.reverse(arguments.list, given.list[0], given.list[1], parts.list);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     Value part = parts.list[i];
-    if (part == value::kUnspecified || r.operands[i] == tape::kNone) continue;
+    if (part == value::kUnspecified || r.operands[i] == tape::kNone || ops::mark_of(inputs[i]) < 0) continue;
     if (inputs[i].weak) {
       if (!part.is_flonum() && !part.is_integer())
         throw ProgramError(fmt::format("{}: its reverse rule: the cotangent of argument {}: expected a number, got {}", host.name,

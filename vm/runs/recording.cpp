@@ -2,6 +2,7 @@
 // charged, so that a program counts the same steps and fits into the same budget whether it is watched or not.
 #include "vm/runs/recording.h"
 
+#include "ops/operators/lossy.h"
 #include "vm/explain/forms.h"
 #include "vm/machine/errors.h"
 #include "vm/runs/marks.h"
@@ -58,6 +59,18 @@ void note_holders(Engine& engine, std::int64_t level) {
   engine.recorder->holders(std::move(h));
 }
 
+constexpr const char* kWithError = " with an error"; // keeps these parts apart from others of the operator
+
+void note_encoding(Engine& engine, const tape::TensorRecord& record, explain::KeptBy& part) {
+  ops::Tensor encoding, first;
+  record.smaller.read({&encoding, 1});
+  first = record.inputs.all()[0];
+  const double bound = ops::bound_of(engine.tensors().runtime, encoding);
+  part.least_bound = part.encoded == 0 ? bound : std::min(part.least_bound, bound);
+  part.largest_bound = std::max(part.largest_bound, bound);
+  part.encoded += first.bytes();
+}
+
 // Of the tape that is about to be swept, if none before it held more.
 void note_kept(Engine& engine, const CheckpointState& s) {
   const Tape& tape = *s.work;
@@ -67,12 +80,16 @@ void note_kept(Engine& engine, const CheckpointState& s) {
   std::map<std::pair<std::string, std::string>, explain::KeptBy> parts;
   for (const auto& record : tape.tensors()) {
     std::string name = record->op != nullptr ? std::string(ops::shown_name(*record->op)) : "what the host and pairs keep";
+    const bool lossy = record->is_lossy();
     for (const tape::KeptTensors* list : record->kept())
       list->each_storage([&](const ops::Storage& storage) {
         if ((storage.birth != 0 && storage.birth < s.low) || !met.insert(&storage)) return;
         const std::string place = machine::TensorWorld::place_of(engine, {storage.maker_code, storage.maker_pc});
-        explain::KeptBy& part = parts[{name, place}];
-        part.name = name;
+        const bool encoding = lossy && list == &record->smaller;
+        const std::string shown = encoding ? name + kWithError : name;
+        explain::KeptBy& part = parts[{shown, place}];
+        if (encoding) note_encoding(engine, *record, part);
+        part.name = shown;
         part.maker = place.empty() ? "reverse sweeps and the host" : place;
         part.bytes += storage.bytes;
         ++part.tensors;

@@ -1,6 +1,7 @@
 // Gradients that come again, as the steps of a training do: what was learnt of one is used for the next of its kind, and what
 // turns out to be of another kind begins anew.
 #include "ops/mixing.h"
+#include "ops/operators/lossy.h"
 #include "vm/runs/children.h"
 #include "vm/runs/recording.h"
 #include "vm/runs/states.h"
@@ -45,6 +46,7 @@ void add_shape(Engine& engine, Digest& digest, Value value) {
       const ops::Tensor& t = value::tensor_of(v);
       digest.add(static_cast<std::uint64_t>(t.dtype));
       for (int i = 0; i < t.rank(); ++i) digest.add(static_cast<std::uint64_t>(t.shape[i]));
+      if (const double mark = ops::mark_of(t); mark != 0) digest.add(mark > 0 ? 1 : 2); // tapes keep other bytes then
     }
     if (!is_container(v)) continue;
     std::uint32_t children = 0;

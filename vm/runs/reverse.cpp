@@ -1,5 +1,6 @@
 // *j: one tape for the whole run; and what it shares with checkpoint-*j: opening, seeding, sweeping in stretches, the result at
 // the border.
+#include "ops/operators/lossy.h"
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/undo.h"
 #include "vm/runs/children.h"
@@ -153,6 +154,14 @@ private:
   std::vector<ops::Storage*> leaves_;
 };
 
+// Variances are those of one gradient: what another one within it, or around it, would make of them is none of a gradient.
+void want_unmeasured_inside(const Engine& engine, Value tensor) {
+  if (ops::mark_of(value::tensor_of(tensor)) < 0 && !is_alone(engine))
+    throw ProgramError(
+        "error-variances: a parameter goes into a gradient within another one, or into tiled, where errors are not "
+        "followed; measure a function without that");
+}
+
 } // namespace
 
 void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
@@ -178,6 +187,7 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
       Value primal = engine.primal(leaf);
       if (!value::is_tensor(primal)) return value::flonum(engine.to_double(primal));
       streamed.add(primal);
+      want_unmeasured_inside(engine, primal);
       return machine::tensors::alias(engine, primal);
     });
     Run& run = s->current.runs.emplace_back();
@@ -213,6 +223,7 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
     Value primal = engine.primal(leaf);
     if (!value::is_tensor(primal)) return s->work->leaf(engine.to_double(primal));
     streamed.add(primal);
+    want_unmeasured_inside(engine, primal);
     return tensor_leaf(engine, *s->work, primal);
   });
   if (of.update.is_pair()) begin_update(engine, *s, of.update, of.in_place);

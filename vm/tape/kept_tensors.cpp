@@ -10,7 +10,7 @@ using ops::Tensor;
 // A head is a word, and a reference to a storage is one.
 KeptTensors::Head::Head(const Tensor& t)
     : dtype(t.dtype), rank(static_cast<std::uint8_t>(t.rank())), weak(t.weak), exact(t.exact), stored(t.storage.get() != nullptr),
-      spread((stored && t.offset != 0) || !t.contiguous()) {
+      spread((stored && t.offset != 0) || !t.contiguous()), marked(!t.weak && t.number != 0) {
   static_assert(sizeof(Head) == sizeof(std::uint64_t) && sizeof(ops::StorageRef) == sizeof(std::uint64_t));
 }
 
@@ -40,12 +40,13 @@ Tensor KeptTensors::tensor_at(const std::uint64_t*& from) {
     t.home = std::bit_cast<ops::Device*>(*from);
   ++from;
   for (int i = 0; i < head.rank; ++i) t.shape.push_back(static_cast<std::int64_t>(*from++));
-  if (!head.spread) {
+  if (head.spread) {
+    t.offset = static_cast<std::int64_t>(*from++);
+    for (int i = 0; i < head.rank; ++i) t.strides[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(*from++);
+  } else {
     ops::set_contiguous(t);
-    return t;
   }
-  t.offset = static_cast<std::int64_t>(*from++);
-  for (int i = 0; i < head.rank; ++i) t.strides[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(*from++);
+  if (head.marked) t.number = std::bit_cast<double>(*from++);
   return t;
 }
 
@@ -61,9 +62,11 @@ KeptTensors::KeptTensors(std::span<const Tensor> tensors) : size_(static_cast<st
     else
       *to++ = head.weak ? std::bit_cast<std::uint64_t>(t.number) : std::bit_cast<std::uint64_t>(t.home);
     to = std::copy(t.shape.begin(), t.shape.end(), to);
-    if (!head.spread) continue;
-    *to++ = head.stored ? static_cast<std::uint64_t>(t.offset) : 0;
-    to = std::copy_n(t.strides.begin(), head.rank, to);
+    if (head.spread) {
+      *to++ = head.stored ? static_cast<std::uint64_t>(t.offset) : 0;
+      to = std::copy_n(t.strides.begin(), head.rank, to);
+    }
+    if (head.marked) *to++ = std::bit_cast<std::uint64_t>(t.number);
   }
 }
 
@@ -111,7 +114,7 @@ bool KeptTensors::lies_like(std::uint32_t begin, const KeptTensors& others, std:
   const std::uint64_t *one = words_.get() + begin, *two = others.words_.get() + other;
   const Head head = head_at(one), like = head_at(two);
   if (head.dtype != like.dtype || head.rank != like.rank || head.spread != like.spread || head.weak || like.weak) return false;
-  const std::uint32_t words = head.words();
+  const std::uint32_t words = head.words() - (head.marked ? 1u : 0u);
   if (head.spread && one[2 + head.rank] != 0) return false;
   for (std::uint32_t i = 2; i < words; ++i)
     if (one[i] != two[i]) return false;

@@ -79,10 +79,11 @@ private:
     bool stored; // else only described, by the device where it is
     bool spread; // offset and strides follow: it does not lie in rows from the beginning of its storage. A description has no
                  // offset
-    std::uint16_t none = 0;
+    bool marked; // what is said of its factors (ops/operators/lossy.h) follows
+    std::uint8_t none = 0;
 
     explicit Head(const ops::Tensor& t);
-    std::uint32_t words() const { return 2u + rank + (spread ? 1u + rank : 0u); }
+    std::uint32_t words() const { return 2u + rank + (spread ? 1u + rank : 0u) + (marked ? 1u : 0u); }
   };
   static Head head_at(const std::uint64_t* words) { return std::bit_cast<Head>(*words); }
   static std::uint64_t element_bytes_at(const std::uint64_t* words);
@@ -92,7 +93,7 @@ private:
   template <class F> std::uint64_t bytes_where(F&& counts) const; // counts(head, what is behind it)
   ops::Storage* next_storage(std::uint32_t& at) const;            // from word `at` on, and moves behind it; null: there is none
   std::unique_ptr<std::uint64_t[]>
-      words_; // of each tensor a head, its storage, device or number, its sizes, then offset and strides
+      words_; // of each tensor a head, its storage, device or number, its sizes, then offset and strides, then its mark
   std::uint32_t length_ = 0, size_ = 0;
 };
 

@@ -200,4 +200,10 @@ std::int64_t bytes_of_encoding(const void* head) {
   return static_cast<std::int64_t>(h.bytes);
 }
 
+double bound_of_encoding(const void* head) {
+  lossy::Head h;
+  std::memcpy(&h, head, sizeof h);
+  return h.bound;
+}
+
 } // namespace cairn::ops::cpu

@@ -22,6 +22,8 @@ std::int64_t room_for_encoding(std::int64_t elements, DType type);
 // How many bytes an encoding has, by its first kBytesOfHead.
 inline constexpr std::int64_t kBytesOfHead = 32;
 std::int64_t bytes_of_encoding(const void* head);
+// The bound of each element's error, by the same bytes.
+double bound_of_encoding(const void* head);
 // Whether these are the bytes of an encoding of so many elements of that type.
 bool is_encoding(std::span<const std::uint8_t> bytes, std::int64_t elements, DType type);
 

@@ -322,7 +322,7 @@ def compile(source: Union[str, "os.PathLike[str]"], *, name: Optional[str] = Non
             hosts: Optional[Mapping[str, Union[Host, Callable[..., Any]]]] = None, libraries: Union[_Path, Sequence[_Path]] = (),
             memory: Union[int, str, None] = None, output: Any = None, input: Any = None,
             report: Optional[Callable[[Dict[str, float]], Any]] = None, explain: Optional[Callable[[str], Any]] = None, seed: int = 0,
-            schedule: Optional[str] = None, device: Optional[str] = None, spill: Optional[_Path] = None, spill_bytes: Union[int, str, None] = None,
+            schedule: Optional[str] = None, lossy: Optional[str] = None, device: Optional[str] = None, spill: Optional[_Path] = None, spill_bytes: Union[int, str, None] = None,
             costs: Optional[str] = None, arguments: Sequence[str] = (), read: Union[_Path, Sequence[_Path]] = (),
             write: Union[_Path, Sequence[_Path]] = (), output_bytes: Union[int, str, None] = None, check_nan: bool = False,
             profile: bool = False, level: int = 2) -> Module:
@@ -338,7 +338,7 @@ def compile(source: Union[str, "os.PathLike[str]"], *, name: Optional[str] = Non
     an iterator of lines.
     report: gets a dict for each call of the program's ``report``. explain: a function, which gets a text about each gradient. (``explain=True`` of
     :func:`grad` makes an object of what one call did.)
-    seed: of random numbers. schedule: of ``checkpoint-*j``. device: where tensors live: "cpu", "emulated", "cuda".
+    seed: of random numbers. schedule: of ``checkpoint-*j``. lossy: what tapes may keep with an error, such as "relative=1e-2". device: where tensors live: "cpu", "emulated", "cuda".
     spill: a folder for what planned gradients put aside; spill_bytes: how much may go there, three quarters of what is free if nothing is said.
     costs: the text that ``vmrun --calibrate`` writes, for plans.
     arguments: what ``(command-line)`` gives. read, write: files and folders, or one, that the program may read and write; none if nothing is said.
@@ -365,7 +365,7 @@ def compile(source: Union[str, "os.PathLike[str]"], *, name: Optional[str] = Non
     for warning in told:
         warnings.warn(warning.rstrip("\n"), stacklevel=2)
     options = {"memory": bytes_of("memory", memory), "output": output, "input": input, "report": report, "explain": explain, "seed": seed,
-               "schedule": schedule, "device": device, "spill": None if spill is None else os.fspath(spill),
+               "schedule": schedule, "lossy": lossy, "device": device, "spill": None if spill is None else os.fspath(spill),
                "spill_bytes": bytes_of("spill_bytes", spill_bytes), "costs": costs, "arguments": words,
                "output_bytes": bytes_of("output_bytes", output_bytes, least=0), "check_nan": check_nan, "profile": profile}
     return Module(Program(called, code, names, functions, options, grants))

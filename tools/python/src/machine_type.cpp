@@ -53,9 +53,9 @@ PyObject* set_callable(PyObject* options, const char* name) {
   return retained(value);
 }
 
-constexpr const char* kOptions[] = {"memory",      "output_bytes", "seed",      "schedule", "costs",     "spill",
-                                    "spill_bytes", "device",       "check_nan", "profile",  "arguments", "output",
-                                    "input",       "report",       "explain",   "hosts"};
+constexpr const char* kOptions[] = {"memory", "output_bytes", "seed",   "schedule",  "lossy",   "costs",
+                                    "spill",  "spill_bytes",  "device", "check_nan", "profile", "arguments",
+                                    "output", "input",        "report", "explain",   "hosts"};
 
 int init(PyObject* self, PyObject* arguments, PyObject* options) {
   return guarded_status([&] {
@@ -75,6 +75,7 @@ int init(PyObject* self, PyObject* arguments, PyObject* options) {
     set_number(options, "output_bytes", given.output_bytes);
     set_number(options, "seed", given.seed);
     set_text(options, "schedule", given.schedule);
+    set_text(options, "lossy", given.lossy);
     set_text(options, "costs", given.costs);
     set_text(options, "spill", given.spill);
     set_number(options, "spill_bytes", given.spill_bytes);
