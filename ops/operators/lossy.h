@@ -12,8 +12,8 @@ namespace cairn::ops {
 // Whether such a tensor can be encoded where it is.
 bool can_be_encoded(const Tensor& t);
 // As bytes of type u8, of a tensor that lies without gaps. `bound`: of the error of each element, or a share of the largest
-// magnitude.
-Tensor encoded(Runtime& runtime, const Tensor& t, double bound, bool relative);
+// magnitude. `small`: in the small form, of the same elements in fewer bytes, which takes longer.
+Tensor encoded(Runtime& runtime, const Tensor& t, double bound, bool relative, bool small);
 // What was encoded, which lay like that.
 Tensor decoded(Runtime& runtime, const Tensor& encoding, const Tensor& like);
 

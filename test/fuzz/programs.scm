@@ -179,7 +179,7 @@
 (define (f w) (let loop ((i 0) (s 0)) (if (= i 5) s (loop (+ i 1) (+ s (sumall (matmul (x i) w)))))))
 (define (g w) (with-lossy-tape "relative=.5,operators=product" (lambda () (checkpoint-*j f w 1))))
 (write (g (fill '(20 1) .5)))
-(write (with-lossy-tape "absolute=.25,operators=convolution+product" (lambda () (*j (lambda (w) (with-lossy-tape "none" (lambda () (f w)))) (fill '(20 1) .5) 1))))
+(write (with-lossy-tape "absolute=.25,operators=convolution+product,form=small" (lambda () (*j (lambda (w) (with-lossy-tape "none" (lambda () (f w)))) (fill '(20 1) .5) 1))))
 ;;; reports
 (define (f x) (let loop ((i 0) (x x)) (if (= i 8) x (begin (report 'step i 'of 8 "x y" x 't (* x (ones '(1)))) (loop (+ i 1) (sin x))))))
 (write (checkpoint-*j f .5 1.)) (report 'done (f 1.))

@@ -90,7 +90,7 @@ std::optional<Tensor> encoded_instead(Engine& engine, const TensorRecord& record
   if (static_cast<std::uint64_t>(inputs[0].bytes()) < tape::kLeastAgain || !ops::can_be_encoded(inputs[0])) return {};
   ops::Runtime& runtime = engine.tensors().runtime;
   if (!inputs[0].dense()) inputs[0] = runtime.apply(ops::OperatorId::contiguous, {inputs[0]});
-  Tensor encoding = ops::encoded(runtime, inputs[0], policy.bound, policy.relative);
+  Tensor encoding = ops::encoded(runtime, inputs[0], policy.bound, policy.relative, policy.small);
   engine.statistics.encoded_bytes += inputs[0].bytes();
   engine.statistics.encoding_bytes += encoding.bytes();
   return encoding;

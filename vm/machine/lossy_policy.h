@@ -13,6 +13,7 @@ struct LossyPolicy {
   double bound = 0;      // of the error of an element; 0: tapes keep everything as it is
   bool relative = false; // the bound is a share of the tensor's largest magnitude
   bool convolutions = true, products = false;
+  bool small = false; // encodings are in the small form, not in the fast one: of the same elements
 
   bool covers(const ops::Operator& op) const {
     return bound != 0 &&
@@ -20,7 +21,8 @@ struct LossyPolicy {
   }
 };
 
-// "none", "absolute=1e-3", "relative=1e-2,operators=convolution+product". False, with a message that says what would be right.
+// "none", "absolute=1e-3", "relative=1e-2,operators=convolution+product,form=small". False, with a message that says what would
+// be right.
 bool parse(std::string_view text, LossyPolicy& policy, std::string& error);
 std::string to_string(const LossyPolicy& policy);
 

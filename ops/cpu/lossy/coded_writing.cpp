@@ -1,0 +1,232 @@
+// Making the small form of a chunk: see coded.h. Tokens are looked at twice, from the first to the last for how often each comes,
+// and from the last to the first to go into the states, which give them back the other way round.
+#include "ops/cpu/lossy/contexts.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+
+namespace cairn::ops::cpu::lossy {
+
+namespace {
+
+// Values, and their tokens.
+struct TokenLoop {
+  CAIRN_INLINE static void run(const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count, std::uint32_t* values,
+                               std::uint8_t* tokens, std::uint32_t* all) {
+    std::uint32_t any = 0;
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::uint32_t value = (numbers[i] + 1) & (0u - flags[i]);
+      // A float has the length of its number in front and the bits behind the first one after that.
+      const std::uint32_t length = std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(value))) >> 21;
+      const std::uint32_t longer = length - ((127 + 4) * 4 - kDirect), token = value < kDirect ? value : longer;
+      values[i] = value;
+      tokens[i] = static_cast<std::uint8_t>(token);
+      any |= value;
+    }
+    *all = any;
+  }
+};
+
+// What tokens do not say of values, two of these at a time.
+struct BitsLoop {
+  CAIRN_INLINE static void run(const std::uint32_t* values, const std::uint8_t* tokens, std::int64_t count, Bits* bits) {
+    std::uint8_t* at = bits->end;
+    std::uint64_t pending = bits->pending;
+    unsigned n = bits->pending_bits;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const unsigned beside = bits_beside(tokens[i]);
+      pending |= (values[i] & ((std::uint64_t{1} << beside) - 1)) << n;
+      n += beside;
+      if (i % 2 == 0) continue;
+      std::memcpy(at, &pending, sizeof pending);
+      at += n / 8;
+      pending >>= n / 8 * 8;
+      n %= 8;
+    }
+    *bits = {bits->begin, at, pending, n};
+  }
+};
+
+// A token and its context: what has a count and a place in the states.
+constexpr unsigned kSymbolsOfContext = 128;
+static_assert(kTokens <= kSymbolsOfContext);
+
+struct SymbolLoop {
+  CAIRN_INLINE static void run(const std::uint8_t* tokens, std::int64_t count, const Distances* distances, std::uint16_t* to) {
+    for (std::int64_t i = 0; i < count; i += kTogether) {
+      std::uint8_t contexts[kTogether];
+      find_contexts(tokens + i, distances->near, distances->far, contexts);
+      for (std::int64_t k = 0; k < kTogether; ++k)
+        to[i + k] = static_cast<std::uint16_t>(contexts[k] * kSymbolsOfContext + tokens[i + k]);
+    }
+  }
+};
+
+// In as many tables as elements that follow each other would otherwise wait for one another's count.
+constexpr std::int64_t kCounters = 4;
+static_assert(kChunk / kCounters < 1 << 16);
+using Counters = std::array<std::array<std::uint16_t, kContexts * kSymbolsOfContext>, kCounters>;
+
+Counts counts_of(const std::uint16_t* symbols, std::int64_t count) {
+  Counters counters{};
+  std::int64_t i = 0;
+  for (; i + kCounters <= count; i += kCounters)
+    for (std::int64_t k = 0; k < kCounters; ++k) ++counters[static_cast<std::size_t>(k)][symbols[i + k]];
+  for (; i < count; ++i) ++counters[0][symbols[i]];
+  Counts counts{};
+  for (const auto& some : counters)
+    for (unsigned c = 0; c < kContexts; ++c)
+      for (unsigned t = 0; t < kTokens; ++t) counts[c][t] += some[c * kSymbolsOfContext + t];
+  return counts;
+}
+
+// How a token goes into a state x: to x / frequency * kScale + first + x % frequency, where first is the sum of the frequencies
+// before it. To divide is to multiply by an inverse, which is exact for all states.
+struct Put {
+  std::uint32_t most = 0; // states from here on give a word away before
+  std::uint32_t inverse = 0, added = 0;
+  std::uint16_t rest = 0, shift = 0;
+};
+
+Put put_of(std::uint32_t frequency, std::uint32_t first) {
+  Put put;
+  put.most = (kLeastState >> kScaleBits << 16) * frequency;
+  put.rest = static_cast<std::uint16_t>(kScale - frequency);
+  if (frequency == 1) { // x * (2^32 - 1) / 2^32 is x - 1
+    put.inverse = ~0u;
+    put.added = first + kScale - 1;
+  } else {
+    put.shift = static_cast<std::uint16_t>(std::bit_width(frequency - 1) - 1);
+    put.inverse = static_cast<std::uint32_t>(((std::uint64_t{1} << (put.shift + 32)) + frequency - 1) / frequency);
+    put.added = first;
+  }
+  return put;
+}
+using Puts = std::array<Put, kContexts * kSymbolsOfContext>;
+
+Puts puts_of(const Frequencies& frequencies) {
+  Puts puts;
+  for (unsigned c = 0; c < kContexts; ++c)
+    for (unsigned t = 0, first = 0; t < kTokens; first += frequencies[c][t++])
+      if (frequencies[c][t] != 0) puts[c * kSymbolsOfContext + t] = put_of(frequencies[c][t], first);
+  return puts;
+}
+
+struct CodeLoop {
+  // Whether a state gives a word away is as good as random: so nothing jumps on it.
+  CAIRN_INLINE static std::uint32_t put(const Put& p, std::uint32_t x, std::uint16_t*& words) {
+    words[-1] = static_cast<std::uint16_t>(x);
+    const std::uint32_t gives = x >= p.most ? 1 : 0;
+    words -= gives;
+    x >>= 16 * gives;
+    const auto quotient = static_cast<std::uint32_t>(std::uint64_t{x} * p.inverse >> 32 >> p.shift);
+    return x + p.added + quotient * p.rest;
+  }
+  // Words stand in front of the place that is given, which becomes that of the first.
+  CAIRN_INLINE static void run(const Put* puts, const std::uint16_t* symbols, std::int64_t count, std::uint32_t* states,
+                               std::uint16_t** words) {
+    std::uint32_t x[kLanes];
+    std::fill_n(x, kLanes, kLeastState);
+    std::uint16_t* at = *words;
+    std::int64_t i = count;
+    while (i % kLanes != 0) {
+      --i;
+      x[i % kLanes] = put(puts[symbols[i]], x[i % kLanes], at);
+    }
+    while (i != 0) {
+      i -= kLanes;
+      for (unsigned lane = kLanes; lane-- > 0;) x[lane] = put(puts[symbols[i + lane]], x[lane], at);
+    }
+    std::copy_n(x, kLanes, states);
+    *words = at;
+  }
+};
+
+} // namespace
+
+Distances distances_in(const View& x) {
+  Distances found;
+  std::int64_t near = 0, far = 0;
+  const auto nearest_above = [&](std::int64_t least) {
+    std::int64_t stride = 0;
+    for (int axis = 0; axis < x.shape.rank(); ++axis)
+      if (x.shape[axis] > 1 && x.strides[axis] > least && (stride == 0 || x.strides[axis] < stride)) stride = x.strides[axis];
+    return stride;
+  };
+  near = nearest_above(1);
+  if (near != 0) near = (kTogether + near - 1) / near * near;
+  if (near == 0 || near > kFurthest) return found;
+  far = nearest_above(near);
+  found.near = static_cast<std::uint32_t>(near);
+  found.far = far == 0 || far > kFurthest ? found.near : static_cast<std::uint32_t>(far);
+  return found;
+}
+
+ChunkCoder::ChunkCoder(Distances distances, std::int64_t elements) : distances_(distances) {
+  const std::int64_t before = (distances_.far + kTogether - 1) / kTogether * kTogether;
+  const std::int64_t room = (elements + kTogether - 1) / kTogether * kTogether;
+  const std::int64_t words = room + kTogether; // one at most an element, and one that is written in vain
+  memory_ = Scratch(before + 3 * room + 2 * words + room * (kCodedWidth - 2) / 8 + 2 * kBehindBits);
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(memory_.get());
+  if (bytes == nullptr) throw std::bad_alloc();
+  std::memset(bytes, 0, static_cast<std::size_t>(before));
+  tokens_ = bytes + before;
+  symbols_ = reinterpret_cast<std::uint16_t*>(tokens_ + room);
+  end_of_words_ = symbols_ + room + words;
+  bits_.begin = bits_.end = reinterpret_cast<std::uint8_t*>(end_of_words_);
+}
+
+void ChunkCoder::add(const BlockHead& head, const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count) {
+  alignas(64) std::uint32_t values[kBlock];
+  std::uint32_t all = 0;
+  Generations<TokenLoop, const std::uint32_t*, const std::uint8_t*, std::int64_t, std::uint32_t*, std::uint8_t*,
+              std::uint32_t*>::chosen()(numbers, flags, count, values, tokens_ + count_, &all);
+  if (all >= kDirect)
+    Generations<BitsLoop, const std::uint32_t*, const std::uint8_t*, std::int64_t, Bits*>::chosen()(values, tokens_ + count_,
+                                                                                                    count, &bits_);
+  forms_[static_cast<std::size_t>(blocks_)] = head.form;
+  keys_[static_cast<std::size_t>(blocks_)] = head.key;
+  ++blocks_;
+  count_ += count;
+}
+
+std::int64_t ChunkCoder::code() {
+  Generations<SymbolLoop, const std::uint8_t*, std::int64_t, const Distances*, std::uint16_t*>::chosen()(tokens_, count_,
+                                                                                                         &distances_, symbols_);
+  const Frequencies frequencies = frequencies_of(counts_of(symbols_, count_));
+  const Puts puts = puts_of(frequencies);
+  words_ = end_of_words_;
+  Generations<CodeLoop, const Put*, const std::uint16_t*, std::int64_t, std::uint32_t*, std::uint16_t**>::chosen()(
+      puts.data(), symbols_, count_, states_.data(), &words_);
+  std::memcpy(bits_.end, &bits_.pending, sizeof bits_.pending);
+  std::uint8_t* const end_of_bits = bits_.end + (bits_.pending_bits + 7) / 8;
+  std::memset(end_of_bits, 0, kBehindBits);
+
+  const auto has_another = [&](std::uint8_t form) { return form != forms_[0]; };
+  head_.differs = std::any_of(forms_.begin(), forms_.begin() + blocks_, has_another) ? 1 : 0;
+  head_.bytes_of_tables = static_cast<std::uint16_t>(write_tables(frequencies, tables_.data()));
+  head_.near = distances_.near;
+  head_.far = distances_.far;
+  head_.words = static_cast<std::uint32_t>(end_of_words_ - words_);
+  head_.bytes_of_bits = static_cast<std::uint32_t>(end_of_bits - bits_.begin + kBehindBits);
+  return bytes_of_coded(head_, blocks_);
+}
+
+void ChunkCoder::write(std::uint8_t* to) const {
+  const auto put = [&](const void* from, std::int64_t bytes) {
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    to += bytes;
+  };
+  put(&head_, sizeof head_);
+  put(forms_.data(), head_.differs != 0 ? blocks_ : 1);
+  put(keys_.data(), 2 * blocks_);
+  put(tables_.data(), head_.bytes_of_tables);
+  put(states_.data(), sizeof states_);
+  put(words_, 2 * std::int64_t{head_.words});
+  put(bits_.begin, head_.bytes_of_bits);
+}
+
+} // namespace cairn::ops::cpu::lossy
