@@ -71,8 +71,9 @@ class ChunkCoder {
 public:
   // Of so many elements. std::bad_alloc, ScratchExceeded.
   ChunkCoder(Distances distances, std::int64_t elements);
-  // Of the next block: numbers of at most kCodedWidth bits, and flags of what is not zero.
-  void add(const BlockHead& head, const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count);
+  // Of the next block: numbers of at most kCodedWidth bits, and flags of what is not zero. How many bits these have at least, all
+  // together.
+  std::int64_t add(const BlockHead& head, const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count);
   // After all blocks: how many bytes it takes; and these.
   std::int64_t code();
   void write(std::uint8_t* to) const;
@@ -102,7 +103,7 @@ public:
   BlockHead next(std::int64_t count, std::uint32_t* numbers, std::uint8_t* flags);
 
 private:
-  void decode(const Frequencies& frequencies, std::uint8_t* found, const std::uint8_t* states, std::int64_t elements);
+  void decode(const Frequencies& frequencies, std::uint32_t* steps, const std::uint8_t* states, std::int64_t elements);
 
   CodedHead head_;
   Scratch memory_;

@@ -9,29 +9,22 @@ namespace cairn::ops::cpu::lossy {
 
 namespace {
 
-// Frequencies as decoding wants them: of each token frequency << 16 | first.
-using Ranges = std::array<std::array<std::uint32_t, 128>, kContexts>;
-static_assert(kTokens <= 128);
+// What a state becomes, by its context and its lowest bits: the frequency of the token, 12 bits | how far these bits are behind
+// the first ones of the token, 12 bits | the token.
+constexpr std::int64_t kBytesOfSteps = 4 * (kContexts << kScaleBits);
 
-void make_ranges(const Frequencies& frequencies, Ranges& ranges, std::uint8_t* found) {
-  for (unsigned c = 0; c < kContexts; ++c, found += kScale) {
-    unsigned first = 0;
-    for (unsigned t = 0; t < kTokens; ++t) {
-      const unsigned frequency = frequencies[c][t];
-      ranges[c][t] = frequency << 16 | first;
-      std::memset(found + first, static_cast<int>(t), frequency);
-      first += frequency;
-    }
-    if (first != 0) continue;
-    // Of a context that no element has: what damaged bytes come to.
-    ranges[c][0] = kScale << 16;
-    std::memset(found, 0, kScale);
+void make_steps(const Frequencies& frequencies, std::uint32_t* steps) {
+  for (const auto& table : frequencies) {
+    const std::uint32_t* const end = steps + kScale;
+    for (unsigned t = 0; t < kTokens; ++t)
+      for (std::uint32_t i = 0; i < table[t]; ++i) *steps++ = std::uint32_t{table[t]} << 20 | i << 8 | t;
+    // Of a context that no element has, which damaged bytes come to.
+    for (; steps != end; ++steps) *steps = 1u << 20;
   }
 }
 
 struct Decoding {
-  const Ranges& ranges;
-  const std::uint8_t* found;
+  const std::uint32_t* steps;
   const std::uint8_t *words, *end;
   Distances distances;
   std::uint32_t states[kLanes];
@@ -40,22 +33,21 @@ struct Decoding {
 struct DecodeLoop {
   template <bool careful>
   CAIRN_INLINE static std::uint8_t take(const Decoding& d, unsigned context, std::uint32_t& state, const std::uint8_t*& words) {
-    const std::uint32_t low = state & (kScale - 1);
-    const std::uint8_t token = d.found[context << kScaleBits | low];
-    const std::uint32_t range = d.ranges[context][token];
-    std::uint32_t x = (range >> 16) * (state >> kScaleBits) + low - (range & 0xFFFF);
+    in_register(state);
+    const std::uint32_t step = d.steps[context << kScaleBits | (state & (kScale - 1))];
+    std::uint32_t x = (step >> 20) * (state >> kScaleBits) + (step >> 8 & 0xFFF);
     if (!careful || words != d.end) {
       std::uint16_t word;
       std::memcpy(&word, words, sizeof word);
-      const std::uint32_t takes = x < kLeastState ? 1 : 0;
-      words += 2 * takes;
-      x = x << 16 * takes | (word & (0 - takes));
+      const std::uint32_t takes = x < kLeastState ? 16 : 0;
+      words += takes / 8;
+      x = x << takes | (takes != 0 ? word : 0);
     }
     state = x;
-    return token;
+    return static_cast<std::uint8_t>(step);
   }
   CAIRN_INLINE static void run(Decoding* decoding, std::uint8_t* tokens, std::int64_t count) {
-    const Decoding& d = *decoding;
+    const Decoding d = *decoding;
     std::uint32_t x[kLanes];
     std::copy_n(d.states, kLanes, x);
     const std::uint8_t* words = d.words;
@@ -125,21 +117,21 @@ bool ChunkReader::open(const std::uint8_t* bytes, std::int64_t size, std::int64_
   Frequencies frequencies;
   if (!read_tables(tables, head_.bytes_of_tables, frequencies)) return false;
   const std::int64_t before = std::max(head_.near, head_.far);
-  memory_ = Scratch(kContexts * kScale + before + elements + kTogether);
-  auto* const found = reinterpret_cast<std::uint8_t*>(memory_.get());
-  if (found == nullptr) throw std::bad_alloc();
-  tokens_ = found + kContexts * kScale + before;
+  memory_ = Scratch(kBytesOfSteps + before + elements + kTogether);
+  auto* const steps = reinterpret_cast<std::uint32_t*>(memory_.get());
+  if (steps == nullptr) throw std::bad_alloc();
+  tokens_ = reinterpret_cast<std::uint8_t*>(steps) + kBytesOfSteps + before;
   std::memset(tokens_ - before, 0, static_cast<std::size_t>(before));
-  decode(frequencies, found, states, elements);
+  decode(frequencies, steps, states, elements);
   at_ = block_ = 0;
   bit_ = 0;
   return true;
 }
 
-void ChunkReader::decode(const Frequencies& frequencies, std::uint8_t* found, const std::uint8_t* states, std::int64_t elements) {
-  Ranges ranges;
-  make_ranges(frequencies, ranges, found);
-  Decoding decoding{ranges, found, words_, bits_, {head_.near, head_.far}, {}};
+void ChunkReader::decode(const Frequencies& frequencies, std::uint32_t* steps, const std::uint8_t* states,
+                         std::int64_t elements) {
+  make_steps(frequencies, steps);
+  Decoding decoding{steps, words_, bits_, {head_.near, head_.far}, {}};
   std::memcpy(decoding.states, states, sizeof decoding.states);
   Generations<DecodeLoop, Decoding*, std::uint8_t*, std::int64_t>::chosen()(&decoding, tokens_, elements);
   ends_well_ = decoding.words == bits_ &&

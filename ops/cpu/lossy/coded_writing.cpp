@@ -11,22 +11,28 @@ namespace cairn::ops::cpu::lossy {
 
 namespace {
 
+struct Found {
+  std::uint32_t all = 0;  // bits of values
+  std::uint32_t bits = 0; // of all values together, but for the first of each
+};
+
 // Values, and their tokens.
 struct TokenLoop {
   CAIRN_INLINE static void run(const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count, std::uint32_t* values,
-                               std::uint8_t* tokens, std::uint32_t* all) {
-    std::uint32_t any = 0;
+                               std::uint8_t* tokens, Found* found) {
+    std::uint32_t all = 0, bits = 0;
     CAIRN_EACH
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::uint32_t value = (numbers[i] + 1) & (0u - flags[i]);
+      const std::uint32_t is = 0u - flags[i], value = (numbers[i] + 1) & is;
       // A float has the length of its number in front and the bits behind the first one after that.
       const std::uint32_t length = std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(value))) >> 21;
       const std::uint32_t longer = length - ((127 + 4) * 4 - kDirect), token = value < kDirect ? value : longer;
       values[i] = value;
       tokens[i] = static_cast<std::uint8_t>(token);
-      any |= value;
+      all |= value;
+      bits += ((length >> 2) - 127) & is;
     }
-    *all = any;
+    *found = {all, bits};
   }
 };
 
@@ -118,6 +124,7 @@ Puts puts_of(const Frequencies& frequencies) {
 struct CodeLoop {
   // Whether a state gives a word away is as good as random: so nothing jumps on it.
   CAIRN_INLINE static std::uint32_t put(const Put& p, std::uint32_t x, std::uint16_t*& words) {
+    in_register(x);
     words[-1] = static_cast<std::uint16_t>(x);
     const std::uint32_t gives = x >= p.most ? 1 : 0;
     words -= gives;
@@ -179,18 +186,19 @@ ChunkCoder::ChunkCoder(Distances distances, std::int64_t elements) : distances_(
   bits_.begin = bits_.end = reinterpret_cast<std::uint8_t*>(end_of_words_);
 }
 
-void ChunkCoder::add(const BlockHead& head, const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count) {
+std::int64_t ChunkCoder::add(const BlockHead& head, const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count) {
   alignas(64) std::uint32_t values[kBlock];
-  std::uint32_t all = 0;
+  Found found;
   Generations<TokenLoop, const std::uint32_t*, const std::uint8_t*, std::int64_t, std::uint32_t*, std::uint8_t*,
-              std::uint32_t*>::chosen()(numbers, flags, count, values, tokens_ + count_, &all);
-  if (all >= kDirect)
+              Found*>::chosen()(numbers, flags, count, values, tokens_ + count_, &found);
+  if (found.all >= kDirect)
     Generations<BitsLoop, const std::uint32_t*, const std::uint8_t*, std::int64_t, Bits*>::chosen()(values, tokens_ + count_,
                                                                                                     count, &bits_);
   forms_[static_cast<std::size_t>(blocks_)] = head.form;
   keys_[static_cast<std::size_t>(blocks_)] = head.key;
   ++blocks_;
   count_ += count;
+  return found.bits;
 }
 
 std::int64_t ChunkCoder::code() {

@@ -44,8 +44,10 @@ public:
     std::int64_t most_bytes(std::int64_t count) const { // beside the head, in planes: where no group has fewer
       return kind == Kind::planes ? of_mask(count) + bytes_of_fewer(kept) + bytes_of_planes(kept, width) : 0;
     }
-    std::int64_t least_bytes(std::int64_t count) const {
-      return static_cast<std::int64_t>(sizeof head) + most_bytes(count) - bytes_of_planes(kept, std::min(width, kMostFewer));
+    std::int64_t least_bytes(std::int64_t count, std::int64_t bits) const { // with the head, of numbers of so many bits
+      const std::int64_t of_planes = bytes_of_planes(kept, width);
+      return static_cast<std::int64_t>(sizeof head) + most_bytes(count) - of_planes +
+             std::max(of_planes - bytes_of_planes(kept, std::min(width, kMostFewer)), bits / 8);
     }
   };
   void find(const C* x, std::int64_t count, std::int64_t number, Numbers& n) const {
@@ -197,8 +199,7 @@ std::int64_t encode_coded(const Encoder<C>& encoder, const Distances& distances,
     encoder.find(elements, count, block / kBlock, n);
     can_be = n.kind != Kind::raw && n.width <= kCodedWidth;
     if (!can_be) return;
-    least += n.least_bytes(count);
-    coder.add(n.head, n.numbers, n.flags, count);
+    least += n.least_bytes(count, coder.add(n.head, n.numbers, n.flags, count));
   });
   const std::int64_t bytes = can_be ? coder.code() : 0;
   if (!can_be || bytes >= least) {
