@@ -324,7 +324,9 @@ TEST_CASE("bytes that are no encoding are told from one, and decoding them stays
       const bool is_one = cpu::is_encoding(bytes, n, DType::f32);
       const std::vector<float> back = elements_of<float>(bytes, n);
       if (bytes.size() < 48) CHECK_FALSE(is_one);
-      CHECK(back.size() == x.size());
+      if (round % 10 != 0) continue;
+      const cpu::AsIfOlder older(cpu::Isa::base);
+      CHECK(same_bits(elements_of<float>(bytes, n), back));
     }
   }
 }

@@ -22,7 +22,7 @@ namespace cairn::ops::cpu::lossy {
 inline constexpr unsigned kContexts = 16, kTokens = 96, kDirect = 16; // tokens below that are their value
 inline constexpr unsigned kScaleBits = 11, kScale = 1u << kScaleBits; // what the frequencies of a context add up to
 inline constexpr unsigned kCodedWidth = 23;                           // of the largest number that has a token
-inline constexpr unsigned kLanes = 8;
+inline constexpr unsigned kLanes = 16;
 inline constexpr std::uint32_t kLeastState = 1u << 15;
 inline constexpr std::int64_t kTogether = 32;  // elements whose contexts are made at once: neighbours are as far away
 inline constexpr std::int64_t kBehindBits = 8; // zeros, so that bits are read a word at a time
@@ -45,9 +45,6 @@ struct Distances {
 };
 // In a tensor that lies without gaps.
 Distances distances_in(const View& x);
-
-// How many bits of the value a token does not say.
-constexpr unsigned bits_beside(unsigned token) { return token < kDirect ? 0 : (token >> 2) - 2; }
 
 using Frequencies = std::array<std::array<std::uint16_t, kTokens>, kContexts>; // of no token, where there is no such context
 using Counts = std::array<std::array<std::uint32_t, kTokens>, kContexts>;
@@ -103,7 +100,7 @@ public:
   BlockHead next(std::int64_t count, std::uint32_t* numbers, std::uint8_t* flags);
 
 private:
-  void decode(const Frequencies& frequencies, std::uint32_t* steps, const std::uint8_t* states, std::int64_t elements);
+  void decode(const Frequencies& frequencies, std::uint32_t* takes, const std::uint8_t* states, std::int64_t elements);
 
   CodedHead head_;
   Scratch memory_;

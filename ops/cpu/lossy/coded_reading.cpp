@@ -1,5 +1,6 @@
 // Reading the small form of a chunk: see coded.h. Bytes are not believed: nothing is read outside of them, whatever they are.
-#include "ops/cpu/lossy/contexts.h"
+#include "ops/cpu/loops/isa.h"
+#include "ops/cpu/lossy/states.h"
 
 #include <algorithm>
 #include <cstring>
@@ -9,74 +10,30 @@ namespace cairn::ops::cpu::lossy {
 
 namespace {
 
-// What a state becomes, by its context and its lowest bits: the frequency of the token, 12 bits | how far these bits are behind
-// the first ones of the token, 12 bits | the token.
-constexpr std::int64_t kBytesOfSteps = 4 * (kContexts << kScaleBits);
+constexpr std::int64_t kBytesOfTakes = kAllTakes * std::int64_t{sizeof(Takes)};
 
-void make_steps(const Frequencies& frequencies, std::uint32_t* steps) {
+void make_takes(const Frequencies& frequencies, Takes* takes) {
   for (const auto& table : frequencies) {
-    const std::uint32_t* const end = steps + kScale;
+    const std::uint32_t* const end = takes + kScale;
     for (unsigned t = 0; t < kTokens; ++t)
-      for (std::uint32_t i = 0; i < table[t]; ++i) *steps++ = std::uint32_t{table[t]} << 20 | i << 8 | t;
+      for (std::uint32_t i = 0; i < table[t]; ++i) *takes++ = std::uint32_t{table[t]} << 20 | i << 8 | t;
     // Of a context that no element has, which damaged bytes come to.
-    for (; steps != end; ++steps) *steps = 1u << 20;
+    for (; takes != end; ++takes) *takes = 1u << 20;
   }
 }
 
-struct Decoding {
-  const std::uint32_t* steps;
-  const std::uint8_t *words, *end;
-  Distances distances;
-  std::uint32_t states[kLanes];
-};
-
-struct DecodeLoop {
-  template <bool careful>
-  CAIRN_INLINE static std::uint8_t take(const Decoding& d, unsigned context, std::uint32_t& state, const std::uint8_t*& words) {
-    in_register(state);
-    const std::uint32_t step = d.steps[context << kScaleBits | (state & (kScale - 1))];
-    std::uint32_t x = (step >> 20) * (state >> kScaleBits) + (step >> 8 & 0xFFF);
-    if (!careful || words != d.end) {
-      std::uint16_t word;
-      std::memcpy(&word, words, sizeof word);
-      const std::uint32_t takes = x < kLeastState ? 16 : 0;
-      words += takes / 8;
-      x = x << takes | (takes != 0 ? word : 0);
-    }
-    state = x;
-    return static_cast<std::uint8_t>(step);
-  }
-  CAIRN_INLINE static void run(Decoding* decoding, std::uint8_t* tokens, std::int64_t count) {
-    const Decoding d = *decoding;
-    std::uint32_t x[kLanes];
-    std::copy_n(d.states, kLanes, x);
-    const std::uint8_t* words = d.words;
-    for (std::int64_t i = 0; i < count; i += kTogether) {
-      alignas(32) std::uint8_t contexts[kTogether];
-      find_contexts(tokens + i, d.distances.near, d.distances.far, contexts);
-      if (count - i >= kTogether && d.end - words >= 2 * kTogether) {
-        for (unsigned k = 0; k < kTogether; k += kLanes)
-          for (unsigned lane = 0; lane < kLanes; ++lane)
-            tokens[i + k + lane] = take<false>(d, contexts[k + lane], x[lane], words);
-      } else {
-        for (unsigned k = 0; k < std::min(kTogether, count - i); ++k)
-          tokens[i + k] = take<true>(d, contexts[k], x[k % kLanes], words);
-      }
-    }
-    std::copy_n(x, kLanes, decoding->states);
-    decoding->words = words;
-  }
-};
-
+// Of tokens: the least number, whether it is one, and how many bits are to be added to it.
 struct FlagLoop {
   CAIRN_INLINE static void run(const std::uint8_t* tokens, std::int64_t count, std::uint32_t* numbers, std::uint8_t* flags,
-                               std::uint32_t* all) {
+                               std::uint32_t* beside, std::uint32_t* all) {
     std::uint32_t any = 0;
     CAIRN_EACH
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::uint32_t token = tokens[i];
-      numbers[i] = token - 1;
+      const std::uint32_t token = tokens[i], direct = token < kDirect ? ~0u : 0u;
+      const std::uint32_t n = ((token >> 2) - 2) & ~direct;
+      numbers[i] = ((token & direct) | ((4 | (token & 3)) << (n & 31) & ~direct)) - 1;
       flags[i] = token != 0 ? 1 : 0;
+      beside[i] = n;
       any |= token;
     }
     *all = any;
@@ -84,16 +41,14 @@ struct FlagLoop {
 };
 
 struct BitLoop {
-  CAIRN_INLINE static void run(const std::uint8_t* tokens, std::int64_t count, const std::uint8_t* bits, std::uint64_t last,
+  CAIRN_INLINE static void run(const std::uint32_t* beside, std::int64_t count, const std::uint8_t* bits, std::uint64_t last,
                                std::uint64_t* bit, std::uint32_t* numbers) {
     std::uint64_t at = *bit;
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::uint32_t token = tokens[i], beside = bits_beside(token);
       std::uint64_t word;
       std::memcpy(&word, bits + std::min(at / 8, last), sizeof word);
-      const auto low = static_cast<std::uint32_t>(word >> at % 8) & ((1u << beside) - 1);
-      numbers[i] = token < kDirect ? numbers[i] : ((4 | (token & 3)) << beside | low) - 1;
-      at += beside;
+      numbers[i] += static_cast<std::uint32_t>(word >> at % 8 & ((std::uint64_t{1} << beside[i]) - 1));
+      at += beside[i];
     }
     *bit = at;
   }
@@ -117,35 +72,35 @@ bool ChunkReader::open(const std::uint8_t* bytes, std::int64_t size, std::int64_
   Frequencies frequencies;
   if (!read_tables(tables, head_.bytes_of_tables, frequencies)) return false;
   const std::int64_t before = std::max(head_.near, head_.far);
-  memory_ = Scratch(kBytesOfSteps + before + elements + kTogether);
-  auto* const steps = reinterpret_cast<std::uint32_t*>(memory_.get());
-  if (steps == nullptr) throw std::bad_alloc();
-  tokens_ = reinterpret_cast<std::uint8_t*>(steps) + kBytesOfSteps + before;
+  memory_ = Scratch(kBytesOfTakes + before + elements + kTogether);
+  auto* const takes = reinterpret_cast<Takes*>(memory_.get());
+  if (takes == nullptr) throw std::bad_alloc();
+  tokens_ = reinterpret_cast<std::uint8_t*>(takes) + kBytesOfTakes + before;
   std::memset(tokens_ - before, 0, static_cast<std::size_t>(before));
-  decode(frequencies, steps, states, elements);
+  decode(frequencies, takes, states, elements);
   at_ = block_ = 0;
   bit_ = 0;
   return true;
 }
 
-void ChunkReader::decode(const Frequencies& frequencies, std::uint32_t* steps, const std::uint8_t* states,
-                         std::int64_t elements) {
-  make_steps(frequencies, steps);
-  Decoding decoding{steps, words_, bits_, {head_.near, head_.far}, {}};
+void ChunkReader::decode(const Frequencies& frequencies, Takes* takes, const std::uint8_t* states, std::int64_t elements) {
+  make_takes(frequencies, takes);
+  Decoding decoding{takes, words_, bits_, {head_.near, head_.far}, {}};
   std::memcpy(decoding.states, states, sizeof decoding.states);
-  Generations<DecodeLoop, Decoding*, std::uint8_t*, std::int64_t>::chosen()(&decoding, tokens_, elements);
+  States::chosen().decode(decoding, tokens_, elements);
   ends_well_ = decoding.words == bits_ &&
                std::all_of(decoding.states, decoding.states + kLanes, [](std::uint32_t state) { return state == kLeastState; });
 }
 
 BlockHead ChunkReader::next(std::int64_t count, std::uint32_t* numbers, std::uint8_t* flags) {
   const std::uint8_t* const tokens = tokens_ + at_;
+  alignas(64) std::uint32_t beside[kBlock];
   std::uint32_t all = 0;
-  Generations<FlagLoop, const std::uint8_t*, std::int64_t, std::uint32_t*, std::uint8_t*, std::uint32_t*>::chosen()(
-      tokens, count, numbers, flags, &all);
+  Generations<FlagLoop, const std::uint8_t*, std::int64_t, std::uint32_t*, std::uint8_t*, std::uint32_t*,
+              std::uint32_t*>::chosen()(tokens, count, numbers, flags, beside, &all);
   if (all >= kDirect)
-    Generations<BitLoop, const std::uint8_t*, std::int64_t, const std::uint8_t*, std::uint64_t, std::uint64_t*,
-                std::uint32_t*>::chosen()(tokens, count, bits_, head_.bytes_of_bits - kBehindBits, &bit_, numbers);
+    Generations<BitLoop, const std::uint32_t*, std::int64_t, const std::uint8_t*, std::uint64_t, std::uint64_t*,
+                std::uint32_t*>::chosen()(beside, count, bits_, head_.bytes_of_bits - kBehindBits, &bit_, numbers);
   BlockHead head;
   head.form = head_.differs != 0 ? forms_[block_] : forms_[0];
   std::memcpy(&head.key, keys_ + 2 * block_, sizeof head.key);

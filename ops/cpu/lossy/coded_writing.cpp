@@ -1,6 +1,7 @@
 // Making the small form of a chunk: see coded.h. Tokens are looked at twice, from the first to the last for how often each comes,
 // and from the last to the first to go into the states, which give them back the other way round.
 #include "ops/cpu/lossy/contexts.h"
+#include "ops/cpu/lossy/states.h"
 
 #include <algorithm>
 #include <bit>
@@ -16,19 +17,21 @@ struct Found {
   std::uint32_t bits = 0; // of all values together, but for the first of each
 };
 
-// Values, and their tokens.
+// Tokens of values, and what they do not say of these: how many bits, and which.
 struct TokenLoop {
-  CAIRN_INLINE static void run(const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count, std::uint32_t* values,
-                               std::uint8_t* tokens, Found* found) {
+  CAIRN_INLINE static void run(const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count, std::uint8_t* tokens,
+                               std::uint32_t* beside, std::uint32_t* low, Found* found) {
     std::uint32_t all = 0, bits = 0;
     CAIRN_EACH
     for (std::int64_t i = 0; i < count; ++i) {
       const std::uint32_t is = 0u - flags[i], value = (numbers[i] + 1) & is;
       // A float has the length of its number in front and the bits behind the first one after that.
       const std::uint32_t length = std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(value))) >> 21;
-      const std::uint32_t longer = length - ((127 + 4) * 4 - kDirect), token = value < kDirect ? value : longer;
-      values[i] = value;
-      tokens[i] = static_cast<std::uint8_t>(token);
+      const std::uint32_t direct = value < kDirect ? ~0u : 0u, longer = length - ((127 + 4) * 4 - kDirect);
+      const std::uint32_t n = ((longer >> 2) - 2) & ~direct;
+      tokens[i] = static_cast<std::uint8_t>((value & direct) | (longer & ~direct));
+      beside[i] = n;
+      low[i] = value & ((1u << (n & 31)) - 1);
       all |= value;
       bits += ((length >> 2) - 127) & is;
     }
@@ -36,16 +39,15 @@ struct TokenLoop {
   }
 };
 
-// What tokens do not say of values, two of these at a time.
+// Bits behind others, those of two tokens at a time.
 struct BitsLoop {
-  CAIRN_INLINE static void run(const std::uint32_t* values, const std::uint8_t* tokens, std::int64_t count, Bits* bits) {
+  CAIRN_INLINE static void run(const std::uint32_t* beside, const std::uint32_t* low, std::int64_t count, Bits* bits) {
     std::uint8_t* at = bits->end;
     std::uint64_t pending = bits->pending;
     unsigned n = bits->pending_bits;
     for (std::int64_t i = 0; i < count; ++i) {
-      const unsigned beside = bits_beside(tokens[i]);
-      pending |= (values[i] & ((std::uint64_t{1} << beside) - 1)) << n;
-      n += beside;
+      pending |= std::uint64_t{low[i]} << n;
+      n += beside[i];
       if (i % 2 == 0) continue;
       std::memcpy(at, &pending, sizeof pending);
       at += n / 8;
@@ -56,10 +58,7 @@ struct BitsLoop {
   }
 };
 
-// A token and its context: what has a count and a place in the states.
-constexpr unsigned kSymbolsOfContext = 128;
-static_assert(kTokens <= kSymbolsOfContext);
-
+// Tokens with their contexts.
 struct SymbolLoop {
   CAIRN_INLINE static void run(const std::uint8_t* tokens, std::int64_t count, const Distances* distances, std::uint16_t* to) {
     for (std::int64_t i = 0; i < count; i += kTogether) {
@@ -89,17 +88,9 @@ Counts counts_of(const std::uint16_t* symbols, std::int64_t count) {
   return counts;
 }
 
-// How a token goes into a state x: to x / frequency * kScale + first + x % frequency, where first is the sum of the frequencies
-// before it. To divide is to multiply by an inverse, which is exact for all states.
-struct Put {
-  std::uint32_t most = 0; // states from here on give a word away before
-  std::uint32_t inverse = 0, added = 0;
-  std::uint16_t rest = 0, shift = 0;
-};
-
 Put put_of(std::uint32_t frequency, std::uint32_t first) {
   Put put;
-  put.most = (kLeastState >> kScaleBits << 16) * frequency;
+  put.last = (kLeastState >> kScaleBits << 16) * frequency - 1;
   put.rest = static_cast<std::uint16_t>(kScale - frequency);
   if (frequency == 1) { // x * (2^32 - 1) / 2^32 is x - 1
     put.inverse = ~0u;
@@ -111,7 +102,6 @@ Put put_of(std::uint32_t frequency, std::uint32_t first) {
   }
   return put;
 }
-using Puts = std::array<Put, kContexts * kSymbolsOfContext>;
 
 Puts puts_of(const Frequencies& frequencies) {
   Puts puts;
@@ -120,37 +110,6 @@ Puts puts_of(const Frequencies& frequencies) {
       if (frequencies[c][t] != 0) puts[c * kSymbolsOfContext + t] = put_of(frequencies[c][t], first);
   return puts;
 }
-
-struct CodeLoop {
-  // Whether a state gives a word away is as good as random: so nothing jumps on it.
-  CAIRN_INLINE static std::uint32_t put(const Put& p, std::uint32_t x, std::uint16_t*& words) {
-    in_register(x);
-    words[-1] = static_cast<std::uint16_t>(x);
-    const std::uint32_t gives = x >= p.most ? 1 : 0;
-    words -= gives;
-    x >>= 16 * gives;
-    const auto quotient = static_cast<std::uint32_t>(std::uint64_t{x} * p.inverse >> 32 >> p.shift);
-    return x + p.added + quotient * p.rest;
-  }
-  // Words stand in front of the place that is given, which becomes that of the first.
-  CAIRN_INLINE static void run(const Put* puts, const std::uint16_t* symbols, std::int64_t count, std::uint32_t* states,
-                               std::uint16_t** words) {
-    std::uint32_t x[kLanes];
-    std::fill_n(x, kLanes, kLeastState);
-    std::uint16_t* at = *words;
-    std::int64_t i = count;
-    while (i % kLanes != 0) {
-      --i;
-      x[i % kLanes] = put(puts[symbols[i]], x[i % kLanes], at);
-    }
-    while (i != 0) {
-      i -= kLanes;
-      for (unsigned lane = kLanes; lane-- > 0;) x[lane] = put(puts[symbols[i + lane]], x[lane], at);
-    }
-    std::copy_n(x, kLanes, states);
-    *words = at;
-  }
-};
 
 } // namespace
 
@@ -175,7 +134,7 @@ Distances distances_in(const View& x) {
 ChunkCoder::ChunkCoder(Distances distances, std::int64_t elements) : distances_(distances) {
   const std::int64_t before = (distances_.far + kTogether - 1) / kTogether * kTogether;
   const std::int64_t room = (elements + kTogether - 1) / kTogether * kTogether;
-  const std::int64_t words = room + kTogether; // one at most an element, and one that is written in vain
+  const std::int64_t words = room + kTogether; // one at most an element, and some that are written in vain
   memory_ = Scratch(before + 3 * room + 2 * words + room * (kCodedWidth - 2) / 8 + 2 * kBehindBits);
   auto* const bytes = reinterpret_cast<std::uint8_t*>(memory_.get());
   if (bytes == nullptr) throw std::bad_alloc();
@@ -187,13 +146,12 @@ ChunkCoder::ChunkCoder(Distances distances, std::int64_t elements) : distances_(
 }
 
 std::int64_t ChunkCoder::add(const BlockHead& head, const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count) {
-  alignas(64) std::uint32_t values[kBlock];
+  alignas(64) std::uint32_t beside[kBlock], low[kBlock];
   Found found;
-  Generations<TokenLoop, const std::uint32_t*, const std::uint8_t*, std::int64_t, std::uint32_t*, std::uint8_t*,
-              Found*>::chosen()(numbers, flags, count, values, tokens_ + count_, &found);
+  Generations<TokenLoop, const std::uint32_t*, const std::uint8_t*, std::int64_t, std::uint8_t*, std::uint32_t*, std::uint32_t*,
+              Found*>::chosen()(numbers, flags, count, tokens_ + count_, beside, low, &found);
   if (found.all >= kDirect)
-    Generations<BitsLoop, const std::uint32_t*, const std::uint8_t*, std::int64_t, Bits*>::chosen()(values, tokens_ + count_,
-                                                                                                    count, &bits_);
+    Generations<BitsLoop, const std::uint32_t*, const std::uint32_t*, std::int64_t, Bits*>::chosen()(beside, low, count, &bits_);
   forms_[static_cast<std::size_t>(blocks_)] = head.form;
   keys_[static_cast<std::size_t>(blocks_)] = head.key;
   ++blocks_;
@@ -206,9 +164,9 @@ std::int64_t ChunkCoder::code() {
                                                                                                          &distances_, symbols_);
   const Frequencies frequencies = frequencies_of(counts_of(symbols_, count_));
   const Puts puts = puts_of(frequencies);
-  words_ = end_of_words_;
-  Generations<CodeLoop, const Put*, const std::uint16_t*, std::int64_t, std::uint32_t*, std::uint16_t**>::chosen()(
-      puts.data(), symbols_, count_, states_.data(), &words_);
+  Coding coding{puts.data(), symbols_, count_, states_.data(), end_of_words_};
+  States::chosen().code(coding);
+  words_ = coding.words;
   std::memcpy(bits_.end, &bits_.pending, sizeof bits_.pending);
   std::uint8_t* const end_of_bits = bits_.end + (bits_.pending_bits + 7) / 8;
   std::memset(end_of_bits, 0, kBehindBits);

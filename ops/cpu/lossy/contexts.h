@@ -1,4 +1,4 @@
-// What making and reading the small form share: the context of each element of some, by the tokens of their neighbours (coded.h).
+// The context of each element of some, by the tokens of their neighbours (coded.h).
 #pragma once
 
 #include "ops/cpu/loops/isa.h"
@@ -23,9 +23,5 @@ CAIRN_INLINE void find_contexts(const std::uint8_t* tokens, std::int64_t near, s
   for (const std::uint8_t from : kFromSums) contexts -= reinterpret_cast<Bytes>(sums >= from);
   std::memcpy(to, &contexts, sizeof contexts);
 }
-
-// Compilers see that states could be a vector, and pay for each of them that is looked up in a table; so they are told nothing of
-// where it comes from.
-CAIRN_INLINE void in_register(std::uint32_t& state) { asm("" : "+r"(state)); }
 
 } // namespace cairn::ops::cpu::lossy

@@ -3,9 +3,9 @@
 
 #include "ops/cpu/loops/isa.h"
 #include "ops/cpu/lossy/encoding.h"
+#include "ops/cpu/lossy/orders.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 
@@ -110,22 +110,6 @@ struct AnyPlanes {
 };
 
 #if defined(__x86_64__)
-
-// For each mask of eight, a byte each: the places of its bits, one behind the other; and of each place how many bits are before
-// it.
-struct Orders {
-  std::array<std::uint64_t, 256> gathered{}, spread{};
-  constexpr Orders() {
-    for (unsigned mask = 0; mask < 256; ++mask) {
-      unsigned n = 0;
-      for (unsigned place = 0; place < 8; ++place) {
-        spread[mask] |= std::uint64_t{n} << 8 * place;
-        if ((mask >> place & 1) != 0) gathered[mask] |= std::uint64_t{place} << 8 * n++;
-      }
-    }
-  }
-};
-constexpr Orders kOrders;
 
 struct Avx2Planes {
   CAIRN_AVX2 static __m256i order(std::uint64_t bytes) {
