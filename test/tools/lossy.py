@@ -86,7 +86,7 @@ class Lossy(ToolTest):
         self.assertLess(found[2][2], .95 * found[0][2])
         small = LOSSY + ",form=small"
         self.assertEqual(self.in_slices(37, small, "--checkpoint=binomial,base=16"), found[0][0])
-        for more in (("--memory=1MiB",), ("--threads=3",), ("--device=emulated,memory=512KiB,host=64MiB",)):
+        for more in (("--memory=1MiB",), ("--device=emulated,memory=512KiB,host=64MiB",)):
             self.assertEqual(self.vmrun(small, *more, "a.scm").output, found[0][0], more)
 
     def test_one_gradient_however_it_is_computed(self):
