@@ -38,9 +38,10 @@ bool can_be_encoded(const Tensor& t) {
 }
 
 // How long an encoding is comes out when it is made, in room for any: so it is made there, and copied.
-Tensor encoded(Runtime& runtime, const Tensor& t, double bound, bool relative) {
-  const Tensor room = runtime.apply(OperatorId::encode_bounded, {t},
-                                    rules::attributes({Attribute::of_number(bound), Attribute::of_flag(relative)}));
+Tensor encoded(Runtime& runtime, const Tensor& t, double bound, bool relative, bool small) {
+  const Tensor room =
+      runtime.apply(OperatorId::encode_bounded, {t},
+                    rules::attributes({Attribute::of_number(bound), Attribute::of_flag(relative), Attribute::of_flag(small)}));
   Tensor head = room;
   head.shape = Shape{cpu::kBytesOfHead};
   std::array<std::byte, cpu::kBytesOfHead> bytes;

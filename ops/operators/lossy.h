@@ -19,8 +19,8 @@ bool is_mark(double number);
 // Whether such a tensor can be encoded where it is.
 bool can_be_encoded(const Tensor& t);
 // As bytes of type u8, of a tensor that lies without gaps. `bound`: of the error of each element, or a share of the largest
-// magnitude.
-Tensor encoded(Runtime& runtime, const Tensor& t, double bound, bool relative);
+// magnitude. `small`: in the small form, of the same elements in fewer bytes, which takes longer.
+Tensor encoded(Runtime& runtime, const Tensor& t, double bound, bool relative, bool small);
 // The bound of each element's error, not a share; 0 where all is kept as it was, since a share came to a bound that none can be.
 double bound_of(Runtime& runtime, const Tensor& encoding);
 // What was encoded, which lay like that.

@@ -297,6 +297,10 @@ RUNS = [
     Attack("a policy of tapes that was made up", "(renew-policy '(%adaptive a b c d) square 1. 0)", ERROR, "renew-policy"),
     Attack("a policy of tapes of a megabyte", '(with-lossy-tape (make-string 1000000 #\\a) (lambda () 1))', ERROR, "..."),
     Attack("policies of tapes inside each other", '(define (f n) (with-lossy-tape "none" (lambda () (+ 1 (f (+ n 1))))))\n(f 0)', (OVER, STOPPED)),
+    Attack("encodings in the small form without end", """(define x (rand '(1000 1000) 'f32 'cpu 1))
+(define (f w) (sumall (matmul x w)))
+(let loop () (with-lossy-tape "absolute=1e-3,operators=product,form=small" (lambda () (*j f (ones '(1000 1)) 1.))) (loop))""", (OVER, STOPPED)),
+    Attack("a form of a policy that is given without end", '(with-lossy-tape (fold-left string-append "absolute=1" (map (lambda (i) ",form=small") (iota 1000))) (lambda () 1))', ERROR, "twice"),
     Attack("a schedule of a megabyte", '(with-schedule (make-string 1000000 #\\a) (lambda () 1))', ERROR, "..."),
     Attack("a schedule with a base beyond all numbers", '(with-schedule "binomial,base=99999999999999999999999" (lambda () 1))', ERROR, "base"),
     Attack("schedules inside schedules", '(define (f n) (with-schedule "tape" (lambda () (+ 1 (f (+ n 1))))))\n(f 0)', (OVER, STOPPED)),

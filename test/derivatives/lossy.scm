@@ -27,6 +27,11 @@
 (show (which "absolute=0.05,operators=product+convolution")) ; expect: (#f #f #f)
 (show (which "none")) ; expect: (#t #t #t)
 
+;;; case the-form-says-how-it-is-kept-and-not-what
+(define (in-form form) (under (string-append both ",form=" form) (lambda () (gradient-of net weights))))
+(show (list (equal? lossy (in-form "small")) (equal? lossy (in-form "fast")))) ; expect: (#t #t)
+(show (equal? lossy (under "relative=0.02,form=small,operators=convolution+product" (lambda () (cdr (checkpoint-*j net weights 1.0)))))) ; expect: #t
+
 ;;; case only-what-is-multiplied-with-it-shows-the-error
 (define (of-x x) (net-of x weights))
 (show (equal? (gradient-of of-x x) (under both (lambda () (gradient-of of-x x))))) ; expect: #t
@@ -123,6 +128,14 @@
 ;;; case operators-twice
 (with-lossy-tape "absolute=1,operators=product+product" (lambda () 1))
 ; expect error: with-lossy-tape: lossy policy: 'product' is there twice
+
+;;; case no-form
+(with-lossy-tape "absolute=1,form=tiny" (lambda () 1))
+; expect error: with-lossy-tape: lossy policy: there is no form 'tiny'; there are fast and small
+
+;;; case an-option-twice
+(with-lossy-tape "absolute=1,form=small,form=small" (lambda () 1))
+; expect error: with-lossy-tape: lossy policy: form= is there twice
 
 ;;; case no-option
 (with-lossy-tape "absolute=1,size=3" (lambda () 1))

@@ -2,6 +2,7 @@
 (define x (ReLU (- (rand '(2 4 16 16) 'f32 'cpu 1) .5)))
 (define (f w) (sumall (convolve (ReLU (convolve x w 1 1)) w 1 1)))
 (write (with-lossy-tape "relative=.05" (lambda () (sumall (cdr (checkpoint-*j f (rand '(4 4 3 3) 'f32 'cpu 2) 1.))))))
+(write (with-lossy-tape "relative=.05,form=small" (lambda () (sumall (cdr (*j f (rand '(4 4 3 3) 'f32 'cpu 2) 1.))))))
 
 (define w (rand '(4 4 3 3) 'f32 'cpu 2))
 (write (with-lossy-tape "adaptive" (lambda () (let ((b (error-bounds (error-sensitivities f w) .01))) (sumall (cdr (checkpoint-*j f (allow-error w b) 1.)))))))

@@ -1,5 +1,6 @@
 // Any bytes are an encoding of elements with a bounded error or are told from one, and decoding them stays within its memory; any
-// elements come back within the bound. The first byte says which of these is tried, and of which type.
+// elements come back within the bound, and are the same in either form; and what was encoded may be damaged. The first byte says
+// which of these is tried, and of which type.
 #include "ops/cpu/lossy/lossy.h"
 #include "test/fuzz/fuzzing.h"
 
@@ -53,17 +54,31 @@ double element(const Raw& bytes, DType type, std::int64_t i) {
   return std::fabs(f) < 0x1p-126F ? 0 : static_cast<double>(f);
 }
 
-void try_elements(Raw bytes, DType type, double bound) {
-  const std::int64_t elements = static_cast<std::int64_t>(bytes.size()) / bytes_of(type);
+Raw encoded(Raw& bytes, DType type, double bound, std::int64_t channels, bool small) {
+  View from = view_of(bytes, type);
+  const std::int64_t elements = from.shape[0];
+  from.shape = Shape{elements / channels, channels};
+  from.strides[0] = channels;
+  from.strides[1] = 1;
   Raw room(static_cast<std::size_t>(cpu::room_for_encoding(elements, type)));
   Attributes attributes;
-  attributes.values = {Attribute::of_number(bound), Attribute::of_flag(false)};
-  const View from = view_of(bytes, type), to = view_of(room, DType::u8);
+  attributes.values = {Attribute::of_number(bound), Attribute::of_flag(false), Attribute::of_flag(small)};
+  const View to = view_of(room, DType::u8);
   cpu::encode_bounded({{&from, 1}, {&to, 1}, attributes});
   const std::int64_t size = cpu::bytes_of_encoding(room.data());
   promise(size <= static_cast<std::int64_t>(room.size()), "an encoding has room");
   room.resize(static_cast<std::size_t>(size));
   promise(cpu::is_encoding(room, elements, type), "what was encoded is an encoding");
+  return room;
+}
+
+void try_elements(Raw bytes, DType type, double bound, std::int64_t channels) {
+  bytes.resize(bytes.size() / static_cast<std::size_t>(bytes_of(type) * channels) *
+               static_cast<std::size_t>(bytes_of(type) * channels));
+  const std::int64_t elements = static_cast<std::int64_t>(bytes.size()) / bytes_of(type);
+  Raw room = encoded(bytes, type, bound, channels, false), small = encoded(bytes, type, bound, channels, true);
+  promise(small.size() <= room.size(), "the small form is no longer than the fast one");
+  promise(decoded(small, type, elements) == decoded(room, type, elements), "both forms are of the same elements");
   const Raw back = decoded(room, type, elements);
   for (std::int64_t i = 0; i < elements; ++i) {
     const double before = element(bytes, type, i), after = element(back, type, i);
@@ -73,16 +88,38 @@ void try_elements(Raw bytes, DType type, double bound) {
   }
 }
 
+// The first four bytes say where others are changed, and to what.
+void try_damage(Raw bytes, DType type, double bound, std::int64_t channels) {
+  if (bytes.size() < 4) return;
+  const std::array<std::uint8_t, 4> how = {bytes[0], bytes[1], bytes[2], bytes[3]};
+  const std::size_t element = static_cast<std::size_t>(bytes_of(type) * channels);
+  bytes.erase(bytes.begin(), bytes.begin() + 4);
+  bytes.resize(bytes.size() / element * element);
+  for (const bool small : {false, true}) {
+    Raw encoding = encoded(bytes, type, bound, channels, small);
+    for (std::size_t i = 0; i < 2; ++i) encoding[(how[i] * (1 + how[2] % 9u)) % encoding.size()] ^= how[2 + i];
+    try_bytes(std::move(encoding), type, static_cast<std::int64_t>(bytes.size()) / bytes_of(type));
+  }
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 3) return 0;
   constexpr std::array kTypes = {DType::f32, DType::f64, DType::bf16};
-  const DType type = kTypes[data[0] / 2 % kTypes.size()];
+  const DType type = kTypes[data[0] / 3 % kTypes.size()];
   const Raw rest(data + 3, data + size);
-  if (data[0] % 2 == 0)
+  const double bound = std::ldexp(1.0, data[1] % 160 - 80);
+  const std::int64_t channels = 1 + data[2] % 70;
+  switch (data[0] % 3) {
+  case 0:
     try_bytes(rest, type, data[1] | (data[2] & 7) << 8);
-  else
-    try_elements(rest, type, std::ldexp(1.0, data[1] % 160 - 80));
+    break;
+  case 1:
+    try_elements(rest, type, bound, channels);
+    break;
+  default:
+    try_damage(rest, type, bound, channels);
+  }
   return 0;
 }

@@ -179,7 +179,7 @@
 (define (f w) (let loop ((i 0) (s 0)) (if (= i 5) s (loop (+ i 1) (+ s (sumall (matmul (x i) w)))))))
 (define (g w) (with-lossy-tape "relative=.5,operators=product" (lambda () (checkpoint-*j f w 1))))
 (write (g (fill '(20 1) .5)))
-(write (with-lossy-tape "absolute=.25,operators=convolution+product" (lambda () (*j (lambda (w) (with-lossy-tape "none" (lambda () (f w)))) (fill '(20 1) .5) 1))))
+(write (with-lossy-tape "absolute=.25,operators=convolution+product,form=small" (lambda () (*j (lambda (w) (with-lossy-tape "none" (lambda () (f w)))) (fill '(20 1) .5) 1))))
 ;;; bounds-of-tensors
 (define x (ReLU (- (rand '(64 20) 'f32 'cpu 1) .5)))
 (define (f w) (sumall (square (matmul x (view w '(20 1))))))

@@ -1,7 +1,8 @@
-// Bounded encodings: no element beyond the bound, in its own type, whatever elements there are; the same bytes on any number of
-// threads; and nothing that decoding could be made to do by bytes that are no encoding. CAIRN_SOAK_ELEMENTS=1000000000 tries as
-// many more.
+// Bounded encodings: no element beyond the bound, in its own type, whatever elements there are; the same elements in either form;
+// the same bytes on any number of threads and for any processor; and nothing that decoding could be made to do by bytes that are
+// no encoding. CAIRN_SOAK_ELEMENTS=1000000000 tries as many more.
 #include "ops/convert.h"
+#include "ops/cpu/device/processor.h"
 #include "ops/cpu/device/workers.h"
 #include "ops/cpu/lossy/lossy.h"
 #include "ops/operators/lossy.h"
@@ -73,18 +74,24 @@ template <class T> constexpr DType kTypeOf = DType::f32;
 template <> constexpr DType kTypeOf<double> = DType::f64;
 template <> constexpr DType kTypeOf<Bf16> = DType::bf16;
 
-// Of a list of elements; there are kernels to call, so nothing here needs a device.
-template <class T> std::vector<std::uint8_t> encoding_of(const std::vector<T>& x, double bound, bool relative) {
+constexpr bool kFast = false, kSmall = true; // forms
+
+// Of a list of elements, with so many channels closest; there are kernels to call, so nothing here needs a device.
+template <class T>
+std::vector<std::uint8_t> encoding_of(const std::vector<T>& x, double bound, bool relative, bool form,
+                                      std::int64_t channels = 1) {
   const auto n = static_cast<std::int64_t>(x.size());
   std::vector<std::uint8_t> room(static_cast<std::size_t>(cpu::room_for_encoding(n, kTypeOf<T>)));
   View in, out;
   in.data = const_cast<T*>(x.data());
   in.dtype = kTypeOf<T>;
-  in.shape = Shape{n};
+  in.shape = Shape{n / channels, channels};
+  in.strides[0] = channels;
+  in.strides[1] = 1;
   out.data = room.data();
   out.dtype = DType::u8;
   out.shape = Shape{static_cast<std::int64_t>(room.size())};
-  const Attributes attributes = with({number(bound), Attribute::of_flag(relative)});
+  const Attributes attributes = with({number(bound), Attribute::of_flag(relative), Attribute::of_flag(form)});
   cpu::encode_bounded({{&in, 1}, {&out, 1}, attributes});
   const std::int64_t bytes = cpu::bytes_of_encoding(room.data());
   REQUIRE(bytes <= static_cast<std::int64_t>(room.size()));
@@ -104,6 +111,10 @@ template <class T> std::vector<T> elements_of(const std::vector<std::uint8_t>& e
   const Attributes none;
   cpu::decode_bounded({{&in, 1}, {&out, 1}, none});
   return x;
+}
+
+template <class T> bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return std::ranges::equal(a, b, [](T one, T other) { return bits_of(one) == bits_of(other); });
 }
 
 // What came back of an element that does not keep to the bound: how many there are.
@@ -129,11 +140,15 @@ template <class T> double largest(const std::vector<T>& x) {
 template <class T> void check_bound(Random& random, std::int64_t n, Elements kind, double bound, bool relative) {
   std::vector<T> x(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = random_element<T>(random, kind, i);
-  const std::vector<std::uint8_t> encoding = encoding_of(x, bound, relative);
+  const std::vector<std::uint8_t> fast = encoding_of(x, bound, relative, kFast), small = encoding_of(x, bound, relative, kSmall);
   CAPTURE(static_cast<int>(kind));
   CAPTURE(bound);
-  CHECK(cpu::is_encoding(encoding, n, kTypeOf<T>));
-  CHECK(beyond(x, elements_of<T>(encoding, n), relative ? bound * largest(x) : bound) == 0);
+  CHECK(cpu::is_encoding(fast, n, kTypeOf<T>));
+  CHECK(cpu::is_encoding(small, n, kTypeOf<T>));
+  CHECK(small.size() <= fast.size());
+  const std::vector<T> back = elements_of<T>(fast, n);
+  CHECK(beyond(x, back, relative ? bound * largest(x) : bound) == 0);
+  CHECK(same_bits(back, elements_of<T>(small, n)));
 }
 
 template <class T> void check_all_kinds(Random& random, std::int64_t n) {
@@ -184,7 +199,7 @@ TEST_CASE("errors are uniform and on no side: what dither is for") {
   const std::int64_t n = 1 << 20;
   const std::vector<float> x = rectified<float>(n, 2);
   for (const double bound : {0.3, 0.03}) {
-    const std::vector<float> back = elements_of<float>(encoding_of(x, bound, false), n);
+    const std::vector<float> back = elements_of<float>(encoding_of(x, bound, false, kFast), n);
     double sum = 0, squares = 0, with_x = 0, kept = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (x[i] == 0) continue;
@@ -203,19 +218,68 @@ TEST_CASE("errors are uniform and on no side: what dither is for") {
 
 TEST_CASE("what is rectified takes a bit and the planes of what is left, and nothing but zeros next to nothing") {
   const std::int64_t n = 1 << 18;
-  const auto bytes = static_cast<double>(encoding_of(rectified<float>(n, 3), 1e-2, true).size());
+  const auto bytes = static_cast<double>(encoding_of(rectified<float>(n, 3), 1e-2, true, kFast).size());
   CHECK(4 * static_cast<double>(n) / bytes > 7);
-  CHECK(encoding_of(std::vector<float>(static_cast<std::size_t>(n)), 1e-2, true).size() < static_cast<std::size_t>(n) / 100);
+  for (const bool form : {kFast, kSmall})
+    CHECK(encoding_of(std::vector<float>(static_cast<std::size_t>(n)), 1e-2, true, form).size() <
+          static_cast<std::size_t>(n) / 100);
+}
+
+TEST_CASE("the small form takes less where elements tell about the same channel of the next place") {
+  // Of each channel a wave of its own that is often below zero, as activations are.
+  constexpr std::int64_t kChannels = 24, kPlaces = 100000;
+  std::vector<float> x;
+  for (std::int64_t place = 0; place < kPlaces; ++place)
+    for (std::int64_t channel = 0; channel < kChannels; ++channel)
+      x.push_back(std::max(0.f, static_cast<float>(std::sin(0.01 * static_cast<double>(place + channel * channel * 50)))));
+  // Where a step is small beside what changes from place to place, less of it is told.
+  for (const auto& [bound, part] : {std::pair(1e-1, 0.7), std::pair(1e-2, 0.7), std::pair(1e-3, 0.75), std::pair(1e-4, 0.85)}) {
+    const std::vector<std::uint8_t> fast = encoding_of(x, bound, true, kFast, kChannels),
+                                    small = encoding_of(x, bound, true, kSmall, kChannels);
+    CAPTURE(bound);
+    CHECK(static_cast<double>(small.size()) < part * static_cast<double>(fast.size()));
+    CHECK(same_bits(elements_of<float>(fast, kPlaces * kChannels), elements_of<float>(small, kPlaces * kChannels)));
+  }
+}
+
+TEST_CASE("older processors make the same bytes and the same elements" * doctest::skip(!cpu::kEveryGeneration)) {
+  Random random(8);
+  const auto check = [&]<class T>(T) {
+    for (const std::int64_t n : {1, 17, 511, 4096, 70001})
+      for (auto kind = 0; kind < static_cast<int>(Elements::count); ++kind) {
+        std::vector<T> x(static_cast<std::size_t>(n));
+        for (std::int64_t i = 0; i < n; ++i)
+          x[static_cast<std::size_t>(i)] = random_element<T>(random, static_cast<Elements>(kind), i);
+        for (const bool form : {kFast, kSmall})
+          for (const double bound : {1e-1, 1e-3, 1e-5}) {
+            const std::vector<std::uint8_t> newest = encoding_of(x, bound, true, form);
+            const std::vector<T> back = elements_of<T>(newest, n);
+            for (const cpu::Isa generation : {cpu::Isa::base, cpu::Isa::avx2}) {
+              const cpu::AsIfOlder older(generation);
+              CHECK(encoding_of(x, bound, true, form) == newest);
+              CHECK(same_bits(elements_of<T>(newest, n), back));
+            }
+          }
+      }
+  };
+  check(float());
+  check(double());
+  check(Bf16());
+  const cpu::AsIfOlder older(cpu::Isa::base);
+  CHECK(cpu::isa() == cpu::Isa::base);
 }
 
 TEST_CASE("an encoding is a function of elements and bound, on any number of threads") {
   const std::vector<float> x = rectified<float>(1 << 18, 4);
-  const std::vector<std::uint8_t> alone = encoding_of(x, 1e-2, true);
-  for (const unsigned threads : {2u, 5u}) {
-    cpu::Workers workers(threads);
-    const cpu::Workers::Installed installed(&workers);
-    CHECK(encoding_of(x, 1e-2, true) == alone);
-    CHECK(elements_of<float>(alone, 1 << 18) == elements_of<float>(encoding_of(x, 1e-2, true), 1 << 18));
+  for (const bool form : {kFast, kSmall}) {
+    const std::vector<std::uint8_t> alone = encoding_of(x, 1e-2, true, form);
+    const std::vector<float> back = elements_of<float>(alone, 1 << 18);
+    for (const unsigned threads : {2u, 5u}) {
+      cpu::Workers workers(threads);
+      const cpu::Workers::Installed installed(&workers);
+      CHECK(encoding_of(x, 1e-2, true, form) == alone);
+      CHECK(elements_of<float>(alone, 1 << 18) == back);
+    }
   }
 }
 
@@ -225,9 +289,10 @@ TEST_CASE("tensors come back as they lay") {
   for (const DType type : kFloating) {
     const Tensor x = w.tensor({3, 5, 7, 11}, numbers_between(random, 3 * 5 * 7 * 11, -1, 1), type);
     const Tensor turned = applied(w.rt, O::permute, {x}, with({list({0, 2, 3, 1})}));
-    for (const Tensor& t : {x, turned}) {
+    for (const auto& [t, form] :
+         {std::pair(x, kFast), std::pair(turned, kFast), std::pair(x, kSmall), std::pair(turned, kSmall)}) {
       REQUIRE(can_be_encoded(t));
-      const Tensor encoding = encoded(w.rt, t, 0.01, false), back = decoded(w.rt, encoding, t);
+      const Tensor encoding = encoded(w.rt, t, 0.01, false, form), back = decoded(w.rt, encoding, t);
       CHECK(encoding.bytes() < x.bytes());
       CHECK(back.strides == t.strides);
       const std::vector<double> before = w.rt.read_numbers(t), after = w.rt.read_numbers(back);
@@ -238,27 +303,31 @@ TEST_CASE("tensors come back as they lay") {
 }
 
 TEST_CASE("bytes that are no encoding are told from one, and decoding them stays within its memory") {
-  std::mt19937_64 random(6);
-  const std::int64_t n = 40000;
-  const std::vector<float> x = rectified<float>(n, 7);
-  const std::vector<std::uint8_t> well = encoding_of(x, 1e-2, true);
-  for (const DType type : {DType::f64, DType::bf16}) CHECK_FALSE(cpu::is_encoding(well, n, type));
-  for (const std::int64_t other : {n - 1, n + 1, n * 1000}) CHECK_FALSE(cpu::is_encoding(well, other, DType::f32));
-  std::vector<std::uint8_t> longer = well;
-  longer.push_back(0);
-  CHECK_FALSE(cpu::is_encoding(longer, n, DType::f32));
-  for (int round = 0; round < 3000; ++round) {
-    std::vector<std::uint8_t> bytes = well;
-    const auto changed = [&](std::size_t below) { return static_cast<std::size_t>(random() % below); };
-    // Heads of blocks are rare: mostly what is at the beginning, where the table is and the first ones are.
-    const std::size_t within = random() % 2 == 0 ? 64 : bytes.size();
-    for (std::uint64_t changes = 1 + random() % 4; changes > 0; --changes)
-      bytes[changed(within)] = static_cast<std::uint8_t>(random());
-    if (random() % 4 == 0) bytes.resize(changed(bytes.size()));
-    const bool is_one = cpu::is_encoding(bytes, n, DType::f32);
-    const std::vector<float> back = elements_of<float>(bytes, n);
-    if (bytes.size() < 48) CHECK_FALSE(is_one);
-    CHECK(back.size() == x.size());
+  for (const bool form : {kFast, kSmall}) {
+    std::mt19937_64 random(6);
+    const std::int64_t n = 40000;
+    const std::vector<float> x = rectified<float>(n, 7);
+    const std::vector<std::uint8_t> well = encoding_of(x, 1e-2, true, form);
+    for (const DType type : {DType::f64, DType::bf16}) CHECK_FALSE(cpu::is_encoding(well, n, type));
+    for (const std::int64_t other : {n - 1, n + 1, n * 1000}) CHECK_FALSE(cpu::is_encoding(well, other, DType::f32));
+    std::vector<std::uint8_t> longer = well;
+    longer.push_back(0);
+    CHECK_FALSE(cpu::is_encoding(longer, n, DType::f32));
+    for (int round = 0; round < 3000; ++round) {
+      std::vector<std::uint8_t> bytes = well;
+      const auto changed = [&](std::size_t below) { return static_cast<std::size_t>(random() % below); };
+      // Heads of blocks are rare: mostly what is at the beginning, where the table is and the first ones are.
+      const std::size_t within = random() % 2 == 0 ? 64 : bytes.size();
+      for (std::uint64_t changes = 1 + random() % 4; changes > 0; --changes)
+        bytes[changed(within)] = static_cast<std::uint8_t>(random());
+      if (random() % 4 == 0) bytes.resize(changed(bytes.size()));
+      const bool is_one = cpu::is_encoding(bytes, n, DType::f32);
+      const std::vector<float> back = elements_of<float>(bytes, n);
+      if (bytes.size() < 48) CHECK_FALSE(is_one);
+      if (round % 10 != 0) continue;
+      const cpu::AsIfOlder older(cpu::Isa::base);
+      CHECK(same_bits(elements_of<float>(bytes, n), back));
+    }
   }
 }
 

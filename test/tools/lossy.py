@@ -29,7 +29,7 @@ def random_network(seed):
     for i in range(layers):
         convolved = f"(convolve x (index w {i}) 1 1)"
         if chosen.random() < .3:
-            policy = chosen.choice(("none", "adaptive", "absolute=.02", "relative=.1,operators=convolution+product"))
+            policy = chosen.choice(("none", "adaptive", "absolute=.02", "absolute=.02,form=small", "relative=.1,operators=convolution+product"))
             convolved = f"(with-lossy-tape \"{policy}\" (lambda () {convolved}))"
         lines.append(chosen.choice(("(ReLU {})", "(tanh {})", "(+ x (ReLU {}))", "(LeakyReLU {})", "(* .5 (+ {} x))")).format(convolved))
     body = "x"
@@ -77,6 +77,21 @@ class Lossy(ToolTest):
         self.assertEqual(exact["largest_bound"], 0)
         self.assertTrue(1e-4 < lossy["largest_bound"] < 1e-2, lossy["largest_bound"])
         self.assertLess(lossy["tensor_peak_bytes"], .8 * exact["tensor_peak_bytes"])
+
+    def test_the_small_form_is_the_same_gradient_in_fewer_bytes(self):
+        self.made(NETWORK)
+        found = []
+        for option in (LOSSY, LOSSY + ",form=fast", LOSSY + ",form=small"):
+            output = self.vmrun(option, "--checkpoint=tape", "--stats=s", "a.scm").output
+            counted = json.loads(self.read("s"))
+            found.append((output, counted["encoded_bytes"], counted["encoding_bytes"]))
+        self.assertEqual(found[0], found[1])
+        self.assertEqual(found[0][:2], found[2][:2])
+        self.assertLess(found[2][2], .95 * found[0][2])
+        small = LOSSY + ",form=small"
+        self.assertEqual(self.in_slices(37, small, "--checkpoint=binomial,base=16"), found[0][0])
+        for more in (("--memory=1MiB",), ("--device=emulated,memory=512KiB,host=64MiB",)):
+            self.assertEqual(self.vmrun(small, *more, "a.scm").output, found[0][0], more)
 
     def test_one_gradient_however_it_is_computed(self):
         self.made(NETWORK)
@@ -131,7 +146,7 @@ class Lossy(ToolTest):
     def test_what_is_no_policy(self):
         self.made(NETWORK)
         for text, said in (("absolute=-1", "a bound is a number from 1e-25 to 1e+25"), ("relative=+nan.0", "a bound is a number"),
-                           ("adaptive=1", "adaptive has no bound of its own"), ("adapt", "there is no lossy policy 'adapt'"), ("relative=1e-2,operators=", "'' names no operators")):
+                           ("adaptive=1", "adaptive has no bound of its own"), ("adapt", "there is no lossy policy 'adapt'"), ("relative=1e-2,operators=", "'' names no operators"), ("relative=1e-2,form=", "there is no form ''")):
             error = self.vmrun(f"--lossy={text}", "a.scm", code=2).errors
             self.assertIn("--lossy: ", error)
             self.assertIn(said, error)

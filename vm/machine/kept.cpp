@@ -101,7 +101,7 @@ std::optional<Tensor> encoded_instead(Engine& engine, const TensorRecord& record
   if (!covered || mark < 0 || bound == 0) return {};
   ops::Runtime& runtime = engine.tensors().runtime;
   if (!inputs[0].dense()) inputs[0] = runtime.apply(ops::OperatorId::contiguous, {inputs[0]});
-  Tensor encoding = ops::encoded(runtime, inputs[0], bound, mark == 0 && policy.relative);
+  Tensor encoding = ops::encoded(runtime, inputs[0], bound, mark == 0 && policy.relative, policy.small);
   engine.statistics.encoded_bytes += inputs[0].bytes();
   engine.statistics.encoding_bytes += encoding.bytes();
   engine.statistics.largest_bound = std::max(engine.statistics.largest_bound, ops::bound_of(runtime, encoding));

@@ -6,12 +6,14 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace cairn::machine {
 
 namespace {
 
 constexpr std::string_view kNone = "none", kAbsolute = "absolute", kRelative = "relative", kAdaptive = "adaptive",
-                           kOperators = "operators", kConvolution = "convolution", kProduct = "product";
+                           kOperators = "operators", kConvolution = "convolution", kProduct = "product", kForm = "form", kFast = "fast", kSmall = "small";
 
 // What is in front of the sign, which goes from the text together with that.
 std::string_view taken_until(std::string_view& text, char sign) {
@@ -62,31 +64,51 @@ bool parse_operators(std::string_view names, LossyPolicy& policy, std::string& e
   return true;
 }
 
+bool parse_form(std::string_view name, LossyPolicy& policy, std::string& error) {
+  if (name != kFast && name != kSmall) {
+    error = fmt::format("lossy policy: there is no form '{}'; there are {} and {}", name, kFast, kSmall);
+    return false;
+  }
+  policy.small = name == kSmall;
+  return true;
+}
+
 } // namespace
 
 bool parse(std::string_view text, LossyPolicy& policy, std::string& error) {
   policy = {};
   if (text == kNone) return true;
   if (!parse_bound(taken_until(text, ','), policy, error)) return false;
-  if (text.empty()) return true;
-  const std::string_view option = taken_until(text, '=');
-  if (option != kOperators) {
-    error = fmt::format("lossy policy: there is no option '{}'; behind the bound may stand {}={}, {} or both with a +", option,
-                        kOperators, kConvolution, kProduct);
-    return false;
+  bool operators = false, form = false; // whether they have been there
+  while (!text.empty()) {
+    std::string_view part = taken_until(text, ',');
+    const std::string_view option = taken_until(part, '=');
+    if (option != kOperators && option != kForm) {
+      error =
+          fmt::format("lossy policy: there is no option '{}'; behind the bound may stand {}={}, {} or both with a +, and {}={} "
+                      "or {}",
+                      option, kOperators, kConvolution, kProduct, kForm, kFast, kSmall);
+      return false;
+    }
+    if (std::exchange(option == kForm ? form : operators, true)) {
+      error = fmt::format("lossy policy: {}= is there twice", option);
+      return false;
+    }
+    if (!(option == kForm ? parse_form(part, policy, error) : parse_operators(part, policy, error))) return false;
   }
-  return parse_operators(text, policy, error);
+  return true;
 }
 
 std::string to_string(const LossyPolicy& policy) {
   if (policy.bound == 0 && !policy.adaptive) return std::string(kNone);
   const std::string bound = policy.adaptive ? "" : "=" + text::format_flonum(policy.bound);
-  return fmt::format("{}{},{}={}{}{}",
+  return fmt::format("{}{},{}={}{}{}{}",
                      policy.adaptive   ? kAdaptive
                      : policy.relative ? kRelative
                                        : kAbsolute,
                      bound, kOperators, policy.convolutions ? kConvolution : "",
-                     policy.convolutions && policy.products ? "+" : "", policy.products ? kProduct : "");
+                     policy.convolutions && policy.products ? "+" : "", policy.products ? kProduct : "",
+                     policy.small ? fmt::format(",{}={}", kForm, kSmall) : "");
 }
 
 } // namespace cairn::machine

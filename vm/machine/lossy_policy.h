@@ -14,6 +14,7 @@ struct LossyPolicy {
   bool relative = false; // the bound is a share of the tensor's largest magnitude
   bool adaptive = false; // there are such; else, without a bound, tapes keep everything as it is
   bool convolutions = true, products = false;
+  bool small = false; // encodings are in the small form, not in the fast one: of the same elements
 
   // Of operators of a kind it covers, what a mark of the second operand says comes before its own bound.
   bool covers(const ops::Operator& op) const {
@@ -22,8 +23,8 @@ struct LossyPolicy {
   }
 };
 
-// "none", "adaptive", "absolute=1e-3", "relative=1e-2,operators=convolution+product". False, with a message that says what would
-// be right.
+// "none", "adaptive", "absolute=1e-3", "relative=1e-2,operators=convolution+product,form=small". False, with a message that says
+// what would be right.
 bool parse(std::string_view text, LossyPolicy& policy, std::string& error);
 std::string to_string(const LossyPolicy& policy);
 

@@ -6,6 +6,15 @@ namespace cairn::ops::cpu {
 enum class Isa { base, avx2, avx512 };
 Isa isa(); // the newest that this processor belongs to
 
+// While this is there, kernels that begin on this thread are those of an older generation, so that a test can compare them.
+class AsIfOlder {
+public:
+  explicit AsIfOlder(Isa generation);
+  ~AsIfOlder();
+  AsIfOlder(const AsIfOlder&) = delete;
+  AsIfOlder& operator=(const AsIfOlder&) = delete;
+};
+
 // A build is for every generation or, to be made in half the time, for that of the machine it is made on (CAIRN_GENERATIONS in
 // CMakeLists.txt), and then has kernels for processors of that one and newer ones alone.
 #ifdef CAIRN_ONLY_GENERATION

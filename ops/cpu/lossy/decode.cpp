@@ -4,6 +4,7 @@
 #include "ops/cpu/device/workers.h"
 #include "ops/cpu/loops/elementwise.h"
 #include "ops/cpu/loops/groups.h"
+#include "ops/cpu/lossy/coded.h"
 #include "ops/cpu/lossy/loops.h"
 #include "ops/cpu/lossy/lossy.h"
 #include "ops/cpu/lossy/planes.h"
@@ -69,11 +70,24 @@ public:
     }
   }
 
+  // Of numbers; those whose flag is 0 are zeros.
+  void restore(const BlockHead& head, const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count,
+               std::int64_t number, char* to) const {
+    const FromSteps<C> how{head.has(kFar) ? far_ : near_, first_of_dither(head.key, number), head.has(kSigned) ? 1u : 0u};
+    if (bytes_of(type_) == static_cast<std::int64_t>(sizeof(C))) {
+      restore_(numbers, flags, count, &how, reinterpret_cast<C*>(to));
+    } else {
+      alignas(64) C staged[kBlock];
+      restore_(numbers, flags, count, &how, staged);
+      store(kComputeOf<C>, staged, type_, to, 1, count);
+    }
+  }
+
 private:
   void planes(const BlockHead& head, const std::uint8_t* at, std::int64_t count, std::int64_t number, char* to) const {
     alignas(64) std::uint32_t numbers[kBlock + kGroup], spread[kBlock];
     alignas(64) std::uint8_t flags[kBlock], mask[kBlock / 8] = {};
-    const std::int64_t padded = (count + kGroup - 1) / kGroup * kGroup;
+    const std::int64_t padded = whole_groups(count);
     std::int64_t kept = count;
     if (head.has(kMasked)) {
       std::memcpy(mask, at, static_cast<std::size_t>(bytes_of_mask(count)));
@@ -83,20 +97,11 @@ private:
     } else {
       std::memset(flags, 1, sizeof flags);
     }
-    planes_.unpack(at, (kept + kGroup - 1) / kGroup, head.width, numbers);
-    const std::uint32_t* all = numbers;
-    if (head.has(kMasked)) {
-      planes_.spread(numbers, mask, padded, spread);
-      all = spread;
-    }
-    const FromSteps<C> how{head.has(kFar) ? far_ : near_, first_of_dither(head.key, number), head.has(kSigned) ? 1u : 0u};
-    if (bytes_of(type_) == static_cast<std::int64_t>(sizeof(C))) {
-      restore_(all, flags, count, &how, reinterpret_cast<C*>(to));
-    } else {
-      alignas(64) C staged[kBlock];
-      restore_(all, flags, count, &how, staged);
-      store(kComputeOf<C>, staged, type_, to, 1, count);
-    }
+    std::uint64_t fewer = 0;
+    read_fewer(at, kept, head.width, fewer);
+    planes_.unpack(at + bytes_of_fewer(kept), whole_groups(kept) / kGroup, head.width, fewer, numbers);
+    if (head.has(kMasked)) planes_.spread(numbers, mask, padded, spread);
+    restore(head, head.has(kMasked) ? spread : numbers, flags, count, number, to);
   }
 
   DType type_;
@@ -105,6 +110,25 @@ private:
       Generations<RestoreLoop<C>, const std::uint32_t*, const std::uint8_t*, std::int64_t, const FromSteps<C>*, C*>::chosen();
   Planes planes_ = Planes::chosen();
 };
+
+bool is_coded(const Chunk& chunk) {
+  return chunk.begin != nullptr && chunk.bytes != 0 && *chunk.begin == static_cast<std::uint8_t>(Kind::coded);
+}
+
+// The elements [begin, end) of a chunk in the small form. False: there are none.
+template <class C>
+bool read(const Chunk& chunk, const Decoder<C>& decoder, std::int64_t begin, std::int64_t end, const View& out) {
+  ChunkReader reader;
+  if (!reader.open(chunk.begin, chunk.bytes, end - begin)) return false;
+  for (std::int64_t at = begin; at < end; at += kBlock) {
+    const std::int64_t count = std::min(kBlock, end - at);
+    alignas(64) std::uint32_t numbers[kBlock];
+    alignas(64) std::uint8_t flags[kBlock];
+    const BlockHead head = reader.next(count, numbers, flags);
+    decoder.restore(head, numbers, flags, count, at / kBlock, out.as<char>() + at * bytes_of(out.dtype));
+  }
+  return true;
+}
 
 // f(block, its bytes, first element, how many) for the blocks of a chunk of the elements [begin, end); where the first one begins
 // that is none.
@@ -134,10 +158,12 @@ template <class C> void decode(std::span<const std::uint8_t> bytes, const View& 
       const auto element = [&](std::int64_t i) { return out.as<char>() + i * size; };
       const Chunk from = well ? chunk_of(bytes, n, chunk) : Chunk{};
       const std::int64_t done =
-          each_block_of(from, begin, end, out.dtype, [&](const std::uint8_t* block, std::int64_t at, std::int64_t count) {
-            pace.did(count);
-            decoder.block(block, count, at / kBlock, element(at));
-          });
+          is_coded(from)
+              ? (read(from, decoder, begin, end, out) ? end : begin)
+              : each_block_of(from, begin, end, out.dtype, [&](const std::uint8_t* block, std::int64_t at, std::int64_t count) {
+                  pace.did(count);
+                  decoder.block(block, count, at / kBlock, element(at));
+                });
       std::memset(element(done), 0, static_cast<std::size_t>((end - done) * size));
     }
   });
@@ -163,7 +189,12 @@ bool is_encoding(std::span<const std::uint8_t> bytes, std::int64_t elements, DTy
   for (std::int64_t chunk = 0; chunk < lossy::chunks_of(elements); ++chunk) {
     const lossy::Chunk part = lossy::chunk_of(bytes, elements, chunk);
     const std::int64_t begin = chunk * lossy::kChunk, end = std::min(elements, begin + lossy::kChunk);
-    if (lossy::each_block_of(part, begin, end, type, [](const std::uint8_t*, std::int64_t, std::int64_t) {}) != end) return false;
+    if (lossy::is_coded(part)) {
+      lossy::ChunkReader reader;
+      if (!reader.open(part.begin, part.bytes, end - begin) || !reader.ends_well()) return false;
+    } else if (lossy::each_block_of(part, begin, end, type, [](const std::uint8_t*, std::int64_t, std::int64_t) {}) != end) {
+      return false;
+    }
     last += static_cast<std::uint64_t>(part.bytes);
   }
   return last == bytes.size() - static_cast<std::uint64_t>(lossy::begin_of_chunks(elements));

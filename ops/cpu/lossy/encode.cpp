@@ -4,6 +4,7 @@
 #include "ops/cpu/device/workers.h"
 #include "ops/cpu/loops/elementwise.h"
 #include "ops/cpu/loops/groups.h"
+#include "ops/cpu/lossy/coded.h"
 #include "ops/cpu/lossy/loops.h"
 #include "ops/cpu/lossy/lossy.h"
 #include "ops/cpu/lossy/planes.h"
@@ -22,13 +23,6 @@ template <class C> C not_above(double bound) {
   return static_cast<double>(near) > bound ? std::nextafter(near, C(0)) : near;
 }
 
-// Eight flags, a byte each, as the bits of one: the i-th is moved to bit 56 + i of the product.
-std::uint8_t bits_of_flags(const std::uint8_t* flags) {
-  std::uint64_t word;
-  std::memcpy(&word, flags, sizeof word);
-  return static_cast<std::uint8_t>(word * 0x0102040810204080u >> 56);
-}
-
 template <class C> class Encoder {
 public:
   Encoder(double bound, DType type)
@@ -36,37 +30,75 @@ public:
         far_(steps_of<C>(usable_ ? bound : 1, type, true)), below_(usable_ ? not_above<C>(bound) : 0),
         step_(type == DType::bf16 ? StepsOf<true>::chosen() : StepsOf<false>::chosen()) {}
 
-  // Returns how many bytes it has written. `as_is`: the elements in their own type.
-  std::int64_t block(const C* x, const void* as_is, std::int64_t count, std::int64_t number, std::uint8_t* to) const {
+  // What the elements of a block are in steps.
+  struct Numbers {
+    BlockHead head;
+    Kind kind = Kind::raw;
+    std::int64_t kept = 0; // how many are not zero, if it is planes
+    unsigned width = 0;
+    alignas(64) std::uint32_t numbers[kBlock];
+    alignas(64) std::uint8_t flags[kBlock]; // whether one is not zero; zeros up to a whole group
+    alignas(64) std::uint8_t mask[kBlock / 8];
+
+    std::int64_t of_mask(std::int64_t count) const { return kept < count ? bytes_of_mask(count) : 0; }
+    std::int64_t most_bytes(std::int64_t count) const { // beside the head, in planes: where no group has fewer
+      return kind == Kind::planes ? of_mask(count) + bytes_of_fewer(kept) + bytes_of_planes(kept, width) : 0;
+    }
+    std::int64_t least_bytes(std::int64_t count, std::int64_t bits) const { // with the head, of numbers of so many bits
+      const std::int64_t of_planes = bytes_of_planes(kept, width);
+      return static_cast<std::int64_t>(sizeof head) + most_bytes(count) - of_planes +
+             std::max(of_planes - bytes_of_planes(kept, std::min(width, kMostFewer)), bits / 8);
+    }
+  };
+  void find(const C* x, std::int64_t count, std::int64_t number, Numbers& n) const {
     Survey<C> found;
     survey_(x, count, &found);
-    BlockHead head;
-    head.key = static_cast<std::uint16_t>((found.sum ^ found.sum >> (4 * sizeof(C))) * 0x9E3779B9u >> 16);
-    if (found.largest < (usable_ ? kLeastNormal<C> : 1)) return put(head, Kind::zeros, to);
-    if (!usable_ || found.largest >= kInfinity<C>) return raw(head, as_is, count, to);
+    n.head = {};
+    n.head.key = static_cast<std::uint16_t>((found.sum ^ found.sum >> (4 * sizeof(C))) * 0x9E3779B9u >> 16);
+    if (found.largest < (usable_ ? kLeastNormal<C> : 1)) {
+      n.kind = Kind::zeros;
+      n.kept = 0;
+      std::fill_n(n.flags, kBlock, std::uint8_t{0});
+      return;
+    }
+    n.kind = Kind::raw;
+    if (!usable_ || found.largest >= kInfinity<C>) return;
     const C largest = std::bit_cast<C>(found.largest);
     const bool far = !(largest * near_.inverse < near_.most);
-    if (far && !(largest * far_.inverse < far_.most)) return raw(head, as_is, count, to);
-    const ToSteps<C> how{far ? far_ : near_, below_, first_of_dither(head.key, number), found.negative != 0 ? 1u : 0u};
+    if (far && !(largest * far_.inverse < far_.most)) return;
+    const ToSteps<C> how{far ? far_ : near_, below_, first_of_dither(n.head.key, number), found.negative != 0 ? 1u : 0u};
     Stepped out;
-    alignas(64) std::uint32_t numbers[kBlock], gathered[kBlock + kGroup];
-    alignas(64) std::uint8_t flags[kBlock], mask[kBlock / 8];
-    step_(x, count, &how, numbers, flags, &out);
-    if (out.wrong != 0) return raw(head, as_is, count, to);
-    const std::int64_t padded = (count + kGroup - 1) / kGroup * kGroup;
-    std::fill(flags + count, flags + padded, std::uint8_t{0});
-    for (std::int64_t i = 0; i < padded; i += 8) mask[i / 8] = bits_of_flags(flags + i);
-    const std::int64_t kept = planes_.gather(numbers, mask, padded, gathered);
-    const unsigned width = static_cast<unsigned>(std::bit_width(out.all));
-    const std::int64_t of_mask = kept < count ? bytes_of_mask(count) : 0;
-    if (of_mask + bytes_of_planes(kept, width) >= count * bytes_of(type_)) return raw(head, as_is, count, to);
-    head.width = static_cast<std::uint8_t>(width);
-    head.form = static_cast<std::uint8_t>((of_mask != 0 ? kMasked : 0) | (how.sign != 0 ? kSigned : 0) | (far ? kFar : 0));
-    std::int64_t bytes = put(head, Kind::planes, to);
-    std::memcpy(to + bytes, mask, static_cast<std::size_t>(of_mask));
+    step_(x, count, &how, n.numbers, n.flags, &out);
+    if (out.wrong != 0) return;
+    const std::int64_t padded = whole_groups(count);
+    std::fill(n.flags + count, n.flags + padded, std::uint8_t{0});
+    planes_.mask_of(n.flags, padded, n.mask);
+    n.kept = bits_set(n.mask, padded / 8);
+    n.width = static_cast<unsigned>(std::bit_width(out.all));
+    n.head.form = static_cast<std::uint8_t>((how.sign != 0 ? kSigned : 0) | (far ? kFar : 0));
+    n.kind = Kind::planes;
+    if (n.most_bytes(count) >= count * bytes_of(type_)) n.kind = Kind::raw;
+  }
+
+  // Returns how many bytes it has written. `as_is`: the elements in their own type.
+  std::int64_t block(const C* x, const void* as_is, std::int64_t count, std::int64_t number, std::uint8_t* to) const {
+    Numbers n;
+    find(x, count, number, n);
+    if (n.kind == Kind::zeros) return put(n.head, Kind::zeros, to);
+    if (n.kind == Kind::raw) return raw(n.head, as_is, count, to);
+    alignas(64) std::uint32_t gathered[kBlock + kGroup];
+    planes_.gather(n.numbers, n.mask, whole_groups(count), gathered);
+    const std::int64_t of_mask = n.of_mask(count);
+    n.head.width = static_cast<std::uint8_t>(n.width);
+    n.head.form = static_cast<std::uint8_t>(n.head.form | (of_mask != 0 ? kMasked : 0));
+    std::int64_t bytes = put(n.head, Kind::planes, to);
+    std::memcpy(to + bytes, n.mask, static_cast<std::size_t>(of_mask));
     bytes += of_mask;
-    planes_.pack(gathered, (kept + kGroup - 1) / kGroup, width, to + bytes);
-    return bytes + bytes_of_planes(kept, width);
+    std::uint64_t fewer = 0;
+    const std::int64_t of_fewer = bytes_of_fewer(n.kept);
+    const std::int64_t of_planes = planes_.pack(gathered, whole_groups(n.kept) / kGroup, n.width, &fewer, to + bytes + of_fewer);
+    std::memcpy(to + bytes, &fewer, static_cast<std::size_t>(of_fewer));
+    return bytes + of_fewer + of_planes;
   }
 
 private:
@@ -144,19 +176,52 @@ template <class C> double largest_magnitude(const View& x, std::uint64_t* of_chu
   return static_cast<double>(std::bit_cast<C>(static_cast<Bits>(largest)));
 }
 
-template <class C> void encode(const View& x, double bound, bool relative, std::uint8_t* to) {
+// The elements [begin, end) of a chunk; how many bytes.
+template <class C>
+std::int64_t encode_blocks(const Encoder<C>& encoder, const View& x, std::int64_t begin, std::int64_t end, std::uint8_t* to) {
+  std::uint8_t* at = to;
+  each_block<C>(x, begin, end, [&](const C* elements, std::int64_t block, std::int64_t count) {
+    at += encoder.block(elements, elements_from(x, block), count, block / kBlock, at);
+  });
+  return at - to;
+}
+
+// The same in the small form, or as blocks where something is kept as it is or these take no more.
+template <class C>
+std::int64_t encode_coded(const Encoder<C>& encoder, const Distances& distances, const View& x, std::int64_t begin,
+                          std::int64_t end, std::uint8_t* to) {
+  ChunkCoder coder(distances, end - begin);
+  bool can_be = true;
+  std::int64_t least = 0; // that blocks take
+  each_block<C>(x, begin, end, [&](const C* elements, std::int64_t block, std::int64_t count) {
+    if (!can_be) return;
+    typename Encoder<C>::Numbers n;
+    encoder.find(elements, count, block / kBlock, n);
+    can_be = n.kind != Kind::raw && n.width <= kCodedWidth;
+    if (!can_be) return;
+    least += n.least_bytes(count, coder.add(n.head, n.numbers, n.flags, count));
+  });
+  const std::int64_t bytes = can_be ? coder.code() : 0;
+  if (!can_be || bytes >= least) {
+    const std::int64_t of_blocks = encode_blocks(encoder, x, begin, end, to);
+    if (!can_be || of_blocks <= bytes) return of_blocks;
+  }
+  coder.write(to);
+  return bytes;
+}
+
+template <class C> void encode(const View& x, double bound, bool relative, bool small, std::uint8_t* to) {
   const std::int64_t n = x.elements(), chunks = chunks_of(n);
   auto* const ends = reinterpret_cast<std::uint64_t*>(to + sizeof(Head));
   std::uint8_t* const first = to + begin_of_chunks(n);
   if (relative) bound *= largest_magnitude<C>(x, ends);
   const Encoder<C> encoder(bound, x.dtype);
   const std::int64_t room = most_of_chunk(kChunk, x.dtype);
+  const Distances distances = distances_in(x);
   each_chunk(n, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
-    std::uint8_t *const start = first + chunk * room, *at = start;
-    each_block<C>(x, begin, end, [&](const C* elements, std::int64_t block, std::int64_t count) {
-      at += encoder.block(elements, elements_from(x, block), count, block / kBlock, at);
-    });
-    ends[chunk] = static_cast<std::uint64_t>(at - start);
+    std::uint8_t* const start = first + chunk * room;
+    ends[chunk] = static_cast<std::uint64_t>(small ? encode_coded(encoder, distances, x, begin, end, start)
+                                                   : encode_blocks(encoder, x, begin, end, start));
   });
   // Chunks move up to one another.
   std::uint64_t end = 0;
@@ -176,12 +241,12 @@ template <class C> void encode(const View& x, double bound, bool relative, std::
 void encode_bounded(const KernelCall& call) {
   const View& x = call.inputs[0];
   const double bound = call.attributes[0].number();
-  const bool relative = call.attributes[1].integer() != 0;
+  const bool relative = call.attributes[1].integer() != 0, small = call.attributes[2].integer() != 0;
   auto* const to = call.outputs[0].as<std::uint8_t>();
   if (x.dtype == DType::f64)
-    lossy::encode<double>(x, bound, relative, to);
+    lossy::encode<double>(x, bound, relative, small, to);
   else
-    lossy::encode<float>(x, bound, relative, to);
+    lossy::encode<float>(x, bound, relative, small, to);
 }
 
 void first_bytes(const KernelCall& call) {

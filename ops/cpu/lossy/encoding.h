@@ -2,13 +2,14 @@
 // and checks them shares this file.
 //
 //   Head | where each chunk ends: u64, from the first one's beginning | chunks
-//   chunk: blocks of kBlock elements, the last one of the tensor shorter
-//   block: BlockHead | mask, a bit an element that is not zero, if form says so | planes, or the elements themselves
+//   chunk: blocks of kBlock elements, the last one of the tensor shorter; or, in the small form, what coded.h says
+//   block: BlockHead | mask, a bit an element that is not zero, if form says so | fewer, two bits a group | planes; or the
+//   elements themselves
 //
-// Of elements that are not zero, a block with planes has the numbers of steps, of `width` bits each: groups of kGroup numbers,
-// and of each group its lowest bits, 16 of them, then the next ones. Where something is negative, numbers have their sign as
-// their lowest bit. An element is (number + dither) * step, and dither is a function of the block's key and its place in the
-// block.
+// Of elements that are not zero, a block with planes has the numbers of steps, of up to `width` bits each: groups of kGroup
+// numbers, and of each group its lowest bits, 16 of them, then the next ones, but for as many of the last planes as `fewer` says.
+// Where something is negative, numbers have their sign as their lowest bit. An element is (number + dither) * step, and dither is
+// a function of the block's key and its place in the block.
 #pragma once
 
 #include "ops/operator.h"
@@ -20,11 +21,13 @@
 
 namespace cairn::ops::cpu::lossy {
 
-inline constexpr std::int64_t kBlock = 512;        // elements
-inline constexpr std::int64_t kBlocksOfChunk = 64; // what a thread takes at once
+inline constexpr std::int64_t kBlock = 512;         // elements
+inline constexpr std::int64_t kBlocksOfChunk = 128; // what a thread takes at once
 inline constexpr std::int64_t kChunk = kBlock * kBlocksOfChunk;
 inline constexpr std::int64_t kGroup = 16; // numbers whose bits lie together
 inline constexpr unsigned kMostWidth = 32;
+inline constexpr unsigned kMostFewer = 3; // planes of a group
+static_assert(kBlock / kGroup * 2 == 64, "what groups have fewer is one word");
 
 struct Head {
   std::uint64_t bytes; // of the whole encoding
@@ -34,7 +37,7 @@ struct Head {
 };
 static_assert(sizeof(Head) == 32);
 
-enum class Kind : std::uint8_t { zeros, raw, planes };
+enum class Kind : std::uint8_t { zeros, raw, planes, coded }; // the last one of a chunk as a whole (coded.h)
 inline constexpr std::uint8_t kKindBits = 3, kMasked = 4, kSigned = 8, kFar = 16;
 
 struct BlockHead {
@@ -48,9 +51,11 @@ static_assert(sizeof(BlockHead) == 4);
 
 constexpr std::int64_t chunks_of(std::int64_t elements) { return (elements + kChunk - 1) / kChunk; }
 constexpr std::int64_t bytes_of_mask(std::int64_t elements) { return (elements + 7) / 8; }
+constexpr std::int64_t whole_groups(std::int64_t numbers) { return (numbers + kGroup - 1) / kGroup * kGroup; }
 constexpr std::int64_t bytes_of_planes(std::int64_t numbers, unsigned width) {
-  return (numbers + kGroup - 1) / kGroup * (kGroup / 8) * static_cast<std::int64_t>(width);
+  return whole_groups(numbers) / 8 * static_cast<std::int64_t>(width);
 }
+constexpr std::int64_t bytes_of_fewer(std::int64_t numbers) { return (whole_groups(numbers) / kGroup + 3) / 4; }
 constexpr std::int64_t begin_of_chunks(std::int64_t elements) {
   return static_cast<std::int64_t>(sizeof(Head)) + 8 * chunks_of(elements);
 }
@@ -104,6 +109,17 @@ inline std::int64_t bits_set(const std::uint8_t* bytes, std::int64_t count) {
   return static_cast<std::int64_t>(set);
 }
 
+// What groups of so many numbers have fewer, if `width` allows it.
+inline bool read_fewer(const std::uint8_t* at, std::int64_t numbers, unsigned width, std::uint64_t& fewer) {
+  fewer = 0;
+  std::memcpy(&fewer, at, static_cast<std::size_t>(bytes_of_fewer(numbers)));
+  const std::int64_t groups = whole_groups(numbers) / kGroup;
+  if (groups < 32 && fewer >> 2 * groups != 0) return false;
+  for (std::uint64_t left = width < kMostFewer ? fewer : 0; left != 0; left >>= 2)
+    if ((left & kMostFewer) > width) return false;
+  return true;
+}
+
 // How many bytes the block that begins there takes, of at most so many; 0: it is none.
 inline std::int64_t bytes_of_block(const std::uint8_t* at, std::int64_t left, std::int64_t elements, DType type) {
   BlockHead head;
@@ -121,7 +137,13 @@ inline std::int64_t bytes_of_block(const std::uint8_t* at, std::int64_t left, st
       if (numbers > elements) return 0;
       bytes += mask;
     }
-    bytes += bytes_of_planes(numbers, head.width);
+    std::uint64_t fewer = 0;
+    if (left < bytes + bytes_of_fewer(numbers) || !read_fewer(at + bytes, numbers, head.width, fewer)) return 0;
+    constexpr std::uint64_t kOnes = 0x5555555555555555u;
+    const std::uint64_t counted[2] = {fewer & kOnes, fewer & ~kOnes};
+    const auto* const words = reinterpret_cast<const std::uint8_t*>(counted);
+    bytes +=
+        bytes_of_fewer(numbers) + bytes_of_planes(numbers, head.width) - 2 * (bits_set(words, 8) + 2 * bits_set(words + 8, 8));
   }
   return bytes <= left ? bytes : 0;
 }

@@ -1,5 +1,5 @@
 // Bounded encodings of tensors on the processor (encoding.h): kernels, and the check of what comes from elsewhere. An encoding is
-// a function of the elements and the bound alone: threads, addresses and processors do not matter.
+// a function of the elements, how they lie and the bound alone: threads, addresses and processors do not matter.
 #pragma once
 
 #include "ops/operator.h"
@@ -8,7 +8,8 @@
 
 namespace cairn::ops::cpu {
 
-// (x), dense and floating; the bound, and whether it is a share of the largest magnitude. The encoding stands at the beginning of
+// (x), dense and floating; the bound, whether it is a share of the largest magnitude, and whether the form is the small one, of
+// which decoding makes the same elements. The encoding stands at the beginning of
 // the result, which has room for any; what is behind it is undefined.
 void encode_bounded(const KernelCall& call);
 // (x), dense; as many of its first bytes as the result has.

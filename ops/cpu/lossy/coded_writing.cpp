@@ -1,0 +1,198 @@
+// Making the small form of a chunk: see coded.h. Tokens are looked at twice, from the first to the last for how often each comes,
+// and from the last to the first to go into the states, which give them back the other way round.
+#include "ops/cpu/lossy/contexts.h"
+#include "ops/cpu/lossy/states.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <new>
+
+namespace cairn::ops::cpu::lossy {
+
+namespace {
+
+struct Found {
+  std::uint32_t all = 0;  // bits of values
+  std::uint32_t bits = 0; // of all values together, but for the first of each
+};
+
+// Tokens of values, and what they do not say of these: how many bits, and which.
+struct TokenLoop {
+  CAIRN_INLINE static void run(const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count, std::uint8_t* tokens,
+                               std::uint32_t* beside, std::uint32_t* low, Found* found) {
+    std::uint32_t all = 0, bits = 0;
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::uint32_t is = 0u - flags[i], value = (numbers[i] + 1) & is;
+      // A float has the length of its number in front and the bits behind the first one after that.
+      const std::uint32_t length = std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(value))) >> 21;
+      const std::uint32_t direct = value < kDirect ? ~0u : 0u, longer = length - ((127 + 4) * 4 - kDirect);
+      const std::uint32_t n = ((longer >> 2) - 2) & ~direct;
+      tokens[i] = static_cast<std::uint8_t>((value & direct) | (longer & ~direct));
+      beside[i] = n;
+      low[i] = value & ((1u << (n & 31)) - 1);
+      all |= value;
+      bits += ((length >> 2) - 127) & is;
+    }
+    *found = {all, bits};
+  }
+};
+
+// Bits behind others, those of two tokens at a time.
+struct BitsLoop {
+  CAIRN_INLINE static void run(const std::uint32_t* beside, const std::uint32_t* low, std::int64_t count, Bits* bits) {
+    std::uint8_t* at = bits->end;
+    std::uint64_t pending = bits->pending;
+    unsigned n = bits->pending_bits;
+    for (std::int64_t i = 0; i < count; ++i) {
+      pending |= std::uint64_t{low[i]} << n;
+      n += beside[i];
+      if (i % 2 == 0) continue;
+      std::memcpy(at, &pending, sizeof pending);
+      at += n / 8;
+      pending >>= n / 8 * 8;
+      n %= 8;
+    }
+    *bits = {bits->begin, at, pending, n};
+  }
+};
+
+// Tokens with their contexts.
+struct SymbolLoop {
+  CAIRN_INLINE static void run(const std::uint8_t* tokens, std::int64_t count, const Distances* distances, std::uint16_t* to) {
+    for (std::int64_t i = 0; i < count; i += kTogether) {
+      std::uint8_t contexts[kTogether];
+      find_contexts(tokens + i, distances->near, distances->far, contexts);
+      for (std::int64_t k = 0; k < kTogether; ++k)
+        to[i + k] = static_cast<std::uint16_t>(contexts[k] * kSymbolsOfContext + tokens[i + k]);
+    }
+  }
+};
+
+// In as many tables as elements that follow each other would otherwise wait for one another's count.
+constexpr std::int64_t kCounters = 4;
+static_assert(kChunk / kCounters < 1 << 16);
+using Counters = std::array<std::array<std::uint16_t, kContexts * kSymbolsOfContext>, kCounters>;
+
+Counts counts_of(const std::uint16_t* symbols, std::int64_t count) {
+  Counters counters{};
+  std::int64_t i = 0;
+  for (; i + kCounters <= count; i += kCounters)
+    for (std::int64_t k = 0; k < kCounters; ++k) ++counters[static_cast<std::size_t>(k)][symbols[i + k]];
+  for (; i < count; ++i) ++counters[0][symbols[i]];
+  Counts counts{};
+  for (const auto& some : counters)
+    for (unsigned c = 0; c < kContexts; ++c)
+      for (unsigned t = 0; t < kTokens; ++t) counts[c][t] += some[c * kSymbolsOfContext + t];
+  return counts;
+}
+
+Put put_of(std::uint32_t frequency, std::uint32_t first) {
+  Put put;
+  put.last = (kLeastState >> kScaleBits << 16) * frequency - 1;
+  put.rest = static_cast<std::uint16_t>(kScale - frequency);
+  if (frequency == 1) { // x * (2^32 - 1) / 2^32 is x - 1
+    put.inverse = ~0u;
+    put.added = first + kScale - 1;
+  } else {
+    put.shift = static_cast<std::uint16_t>(std::bit_width(frequency - 1) - 1);
+    put.inverse = static_cast<std::uint32_t>(((std::uint64_t{1} << (put.shift + 32)) + frequency - 1) / frequency);
+    put.added = first;
+  }
+  return put;
+}
+
+Puts puts_of(const Frequencies& frequencies) {
+  Puts puts;
+  for (unsigned c = 0; c < kContexts; ++c)
+    for (unsigned t = 0, first = 0; t < kTokens; first += frequencies[c][t++])
+      if (frequencies[c][t] != 0) puts[c * kSymbolsOfContext + t] = put_of(frequencies[c][t], first);
+  return puts;
+}
+
+} // namespace
+
+Distances distances_in(const View& x) {
+  Distances found;
+  std::int64_t near = 0, far = 0;
+  const auto nearest_above = [&](std::int64_t least) {
+    std::int64_t stride = 0;
+    for (int axis = 0; axis < x.shape.rank(); ++axis)
+      if (x.shape[axis] > 1 && x.strides[axis] > least && (stride == 0 || x.strides[axis] < stride)) stride = x.strides[axis];
+    return stride;
+  };
+  near = nearest_above(1);
+  if (near != 0) near = (kTogether + near - 1) / near * near;
+  if (near == 0 || near > kFurthest) return found;
+  far = nearest_above(near);
+  found.near = static_cast<std::uint32_t>(near);
+  found.far = far == 0 || far > kFurthest ? found.near : static_cast<std::uint32_t>(far);
+  return found;
+}
+
+ChunkCoder::ChunkCoder(Distances distances, std::int64_t elements) : distances_(distances) {
+  const std::int64_t before = (distances_.far + kTogether - 1) / kTogether * kTogether;
+  const std::int64_t room = (elements + kTogether - 1) / kTogether * kTogether;
+  const std::int64_t words = room + kTogether; // one at most an element, and some that are written in vain
+  memory_ = Scratch(before + 3 * room + 2 * words + room * (kCodedWidth - 2) / 8 + 2 * kBehindBits);
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(memory_.get());
+  if (bytes == nullptr) throw std::bad_alloc();
+  std::memset(bytes, 0, static_cast<std::size_t>(before));
+  tokens_ = bytes + before;
+  symbols_ = reinterpret_cast<std::uint16_t*>(tokens_ + room);
+  end_of_words_ = symbols_ + room + words;
+  bits_.begin = bits_.end = reinterpret_cast<std::uint8_t*>(end_of_words_);
+}
+
+std::int64_t ChunkCoder::add(const BlockHead& head, const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count) {
+  alignas(64) std::uint32_t beside[kBlock], low[kBlock];
+  Found found;
+  Generations<TokenLoop, const std::uint32_t*, const std::uint8_t*, std::int64_t, std::uint8_t*, std::uint32_t*, std::uint32_t*,
+              Found*>::chosen()(numbers, flags, count, tokens_ + count_, beside, low, &found);
+  if (found.all >= kDirect)
+    Generations<BitsLoop, const std::uint32_t*, const std::uint32_t*, std::int64_t, Bits*>::chosen()(beside, low, count, &bits_);
+  forms_[static_cast<std::size_t>(blocks_)] = head.form;
+  keys_[static_cast<std::size_t>(blocks_)] = head.key;
+  ++blocks_;
+  count_ += count;
+  return found.bits;
+}
+
+std::int64_t ChunkCoder::code() {
+  Generations<SymbolLoop, const std::uint8_t*, std::int64_t, const Distances*, std::uint16_t*>::chosen()(tokens_, count_,
+                                                                                                         &distances_, symbols_);
+  const Frequencies frequencies = frequencies_of(counts_of(symbols_, count_));
+  const Puts puts = puts_of(frequencies);
+  Coding coding{puts.data(), symbols_, count_, states_.data(), end_of_words_};
+  States::chosen().code(coding);
+  words_ = coding.words;
+  std::memcpy(bits_.end, &bits_.pending, sizeof bits_.pending);
+  std::uint8_t* const end_of_bits = bits_.end + (bits_.pending_bits + 7) / 8;
+  std::memset(end_of_bits, 0, kBehindBits);
+
+  const auto has_another = [&](std::uint8_t form) { return form != forms_[0]; };
+  head_.differs = std::any_of(forms_.begin(), forms_.begin() + blocks_, has_another) ? 1 : 0;
+  head_.bytes_of_tables = static_cast<std::uint16_t>(write_tables(frequencies, tables_.data()));
+  head_.near = distances_.near;
+  head_.far = distances_.far;
+  head_.words = static_cast<std::uint32_t>(end_of_words_ - words_);
+  head_.bytes_of_bits = static_cast<std::uint32_t>(end_of_bits - bits_.begin + kBehindBits);
+  return bytes_of_coded(head_, blocks_);
+}
+
+void ChunkCoder::write(std::uint8_t* to) const {
+  const auto put = [&](const void* from, std::int64_t bytes) {
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    to += bytes;
+  };
+  put(&head_, sizeof head_);
+  put(forms_.data(), head_.differs != 0 ? blocks_ : 1);
+  put(keys_.data(), 2 * blocks_);
+  put(tables_.data(), head_.bytes_of_tables);
+  put(states_.data(), sizeof states_);
+  put(words_, 2 * std::int64_t{head_.words});
+  put(bits_.begin, head_.bytes_of_bits);
+}
+
+} // namespace cairn::ops::cpu::lossy
