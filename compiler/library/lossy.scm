@@ -26,12 +26,8 @@
   (define (variances leaf cotangent)
     (cond ((not (tensor? leaf)) 0)
           ((not (tensor? cotangent)) (* 0 leaf))
-          ((%negative? cotangent)
-           (error "error-variances: a parameter goes through what has a reverse rule of its own or takes a gradient itself, where no error can be followed; its sizes are" (size leaf)))
-          (else (max cotangent 0))))
+          (else (max cotangent 0)))) ; rounding may leave less than 0
   (%map-alike "error-variances" "cotangents" variances p (gradient f (parameters-map (lambda (leaf) (if (tensor? leaf) (%mark-error leaf #t) leaf)) p))))
-; But for rounding.
-(define (%negative? v) (if (< 0 (apply * (size v))) (> (max-value (- v)) (* 1e-5 (abs (max-value v)))) #f))
 
 ; The deviation in units of an error's: the root of the mean of these variances, over the elements that have any. Channels that are dead have none, or rounding.
 (define (error-sensitivities f p) (parameters-map %sensitivity (error-variances f p)))
@@ -73,7 +69,7 @@
 ; Rules with a momentum have it as the state of a leaf, or in front of others.
 (define (%momentum leaf state)
   (let ((m (if (pair? state) (car state) state)))
-    (if (tensor? m) (tensor->number (mean (abs (cast m 'f64)))) 0.)))
+    (if (if (tensor? m) (< 0 (apply * (size m))) #f) (tensor->number (mean (abs (cast m 'f64)))) 0.)))
 
 ; The gradient of f at x under the policy in force beside the exact one. It says, and gives as a list of pairs, the angle between them in degrees and the error as
 ; a part of the exact one: for all tensors of x together, then for each.

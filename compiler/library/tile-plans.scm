@@ -31,19 +31,18 @@
 
 (define (%note-plan steps layouts view)
   (let ((nodes (vector-ref view 0)))
-    (define (flops work) (inexact->exact (round work)))
     (%note-tiles (map (lambda ((cons kind step))
                         (if (eq? kind 'segment)
                             (let* ((tiles (vector-ref step 0)) (members (%members-of step))
                                    (own (%trial members tiles view)) (whole (%trial members (map (lambda (n) 1) tiles) view)))
-                              (vector (map (lambda (n) (%node-operator (vector-ref nodes n))) members) tiles (cdr own) (flops (car own)) (flops (car whole))))
+                              (vector (map (lambda (n) (%node-operator (vector-ref nodes n))) members) tiles (cdr own) (exact->inexact (car own)) (exact->inexact (car whole))))
                             (%node-operator (vector-ref nodes step))))
                       steps)
                  (%bytes-in-parts layouts nodes) (%aside? layouts nodes))))
 (define (%members-of segment) (map (lambda (member) (vector-ref member 0)) (vector-ref segment 1)))
 
 ; Where one operator alone takes more than all memory, of one tile or as a whole, nothing would help but to do otherwise. What is pointwise may be done
-; in the memory of its operand.
+; in the memory of its operand, and views take none.
 (define (%check-that-it-fits step layouts view counts)
   (let* ((nodes (vector-ref view 0)) (budget (memory-budget)))
     (define (said n bytes how cure)
@@ -62,9 +61,9 @@
                                   (format "a tile of ~a needs of its operand ~a" (cdr box) (cdr most))
                                   (if counts "more tiles, or more memory, would help" "fewer channels, a smaller window, or more memory would help")))))
                     (car (%tile-work (car trial) (cdr trial) tile))))
-        (let* ((node (vector-ref nodes (cdr step))) (operands (filter (lambda (n) (not (vector-ref layouts n))) (%nodes-in (%node-operands node))))
+        (let* ((node (vector-ref nodes (cdr step))) (view? (memq (%node-operator node) '(view permute transpose sum-to))) (operands (filter (lambda (n) (not (vector-ref layouts n))) (%nodes-in (%node-operands node))))
                (bytes (+ (%bytes-of-node node) (if (%pointwise? (%node-operator node)) 0 (fold-left max 0 (map (lambda (n) (%bytes-of-node (vector-ref nodes n))) operands))))))
-          (if (< budget bytes)
+          (if (if view? #f (< budget bytes))
               (said (cdr step) bytes (format "each part of its result needs all of its operand, so it is computed as a whole, ~a" (%node-sizes node))
                     "an operator that is local along height and width, one behind a pool, or more memory would help"))))))
 ; (bytes . sizes) of the largest region, of operands that are no lists.

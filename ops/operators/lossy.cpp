@@ -46,17 +46,11 @@ Tensor encoded(Runtime& runtime, const Tensor& t, double bound, bool relative, b
   head.shape = Shape{cpu::kBytesOfHead};
   std::array<std::byte, cpu::kBytesOfHead> bytes;
   runtime.read(head, bytes.data());
-  return runtime.apply(OperatorId::first_bytes, {room},
-                       rules::attributes({Attribute::of_integer(cpu::bytes_of_encoding(bytes.data()))}));
-}
-
-double bound_of(Runtime& runtime, const Tensor& encoding) {
-  Tensor head = encoding;
-  head.shape = Shape{cpu::kBytesOfHead};
-  std::array<std::byte, cpu::kBytesOfHead> bytes;
-  runtime.read(head, bytes.data());
-  const double bound = cpu::bound_of_encoding(bytes.data());
-  return bound >= kLeastBound && bound <= kMostBound ? bound : 0;
+  Tensor encoding = runtime.apply(OperatorId::first_bytes, {room},
+                                  rules::attributes({Attribute::of_integer(cpu::bytes_of_encoding(bytes.data()))}));
+  if (const double of_each = cpu::bound_of_encoding(bytes.data()); of_each >= kLeastBound && of_each <= kMostBound)
+    encoding.number = of_each;
+  return encoding;
 }
 
 Tensor decoded(Runtime& runtime, const Tensor& encoding, const Tensor& like) {

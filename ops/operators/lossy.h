@@ -1,5 +1,5 @@
 // Encodings of tensors with a bounded error, which stand on a tape for what a reverse rule multiplies with a cotangent
-// (LossyKind). They are functions of the elements and the bound alone. And what a program says of them to the tensors whose
+// (LossyKind). They are functions of the elements, how these lie, and the bound alone. And what a program says of them to the tensors whose
 // cotangents show the error: in Tensor::number, which views, casts and copies of such a tensor have too, and nothing else.
 #pragma once
 
@@ -19,10 +19,9 @@ bool is_mark(double number);
 // Whether such a tensor can be encoded where it is.
 bool can_be_encoded(const Tensor& t);
 // As bytes of type u8, of a tensor that lies without gaps. `bound`: of the error of each element, or a share of the largest
-// magnitude. `small`: in the small form, of the same elements in fewer bytes, which takes longer.
+// magnitude. `small`: in the small form, of the same elements in fewer bytes, which takes longer. Its own `number` is the bound
+// of each element's error, not a share; 0 where all is kept as it was, since a share came to a bound that none can be.
 Tensor encoded(Runtime& runtime, const Tensor& t, double bound, bool relative, bool small);
-// The bound of each element's error, not a share; 0 where all is kept as it was, since a share came to a bound that none can be.
-double bound_of(Runtime& runtime, const Tensor& encoding);
 // What was encoded, which lay like that.
 Tensor decoded(Runtime& runtime, const Tensor& encoding, const Tensor& like);
 

@@ -172,6 +172,16 @@
 (renew-policy '(.01) net weights 0)
 ; expect error: renew-policy: expected a policy that adaptive-policy made, got \(0.01\)
 
+;;; case bounds-within-what-is-measured
+(define (bounded w) (f (allow-error w .1)))
+(show (equal? (under both (lambda () (error-variances f w))) (under both (lambda () (error-variances bounded w))))) ; expect: #t
+
+;;; case a-parameter-without-elements
+(define (of-two p) (+ (f (car p)) (sum (cadr p))))
+(define two (list w (zeros '(0 3))))
+(define renewed (under both (lambda () (renew-policy (adaptive-policy .01 1) of-two two two))))
+(show (< 0 (car (list-ref renewed 4)))) ; expect: #t
+
 ;;; case policy-of-another-program
 (under both (lambda () (allow-error weights (renew-policy (adaptive-policy .1 1) (lambda (w) (sum (square (matmul a w)))) w w))))
 ; expect error: allow-error: expected bounds in a structure like the parameters; where these have a part, there is [0-9]
@@ -191,7 +201,12 @@
 ;;; case a-rule-of-its-own
 (define (ruled w) (let ((inner (cdr (*j (lambda (w) (sum (square (matmul a w)))) w 1.)))) (sum (* inner (seeded '(96 8) 12)))))
 (under both (lambda () (error-sensitivities ruled w)))
-; expect error: error-variances: a parameter goes into a gradient within another one, or into tiled
+; expect error: error-variances: a parameter goes into a gradient within another one, into tiled, or into a procedure
+
+;;; case a-procedure-with-a-rule
+(define-derivative (twice w) (value (+ w w)) (reverse (y c) (list (* 2 c))))
+(under both (lambda () (error-variances (lambda (w) (sum (square (matmul a (twice w))))) w)))
+; expect error: error-variances: a parameter goes into a gradient within another one, into tiled, or into a procedure with a reverse rule of its own
 
 ;;; case tiles
 (define images (seeded '(1 2 64 64) 20))
@@ -199,4 +214,4 @@
 (define (tiles w) (sum (square (tiled (lambda (x) (convolve x w 1 1)) images 2))))
 (show (under both (lambda () (let ((e (error-of (gradient tiles kernel) (gradient tiles (allow-error kernel .05))))) (and (< 0 e) (< e .1)))))) ; expect: #t
 (under both (lambda () (error-variances tiles kernel)))
-; expect error: error-variances: a parameter goes into a gradient within another one, or into tiled
+; expect error: error-variances: a parameter goes into a gradient within another one, into tiled, or into a procedure

@@ -122,6 +122,9 @@ class Lossy(ToolTest):
         for part in told:
             self.assertEqual(part["operator"], "convolve with an error")
             self.assertLess(2 * part["bytes"], part["encoded"])
+        # A report reads no elements, so nothing is spent for it.
+        work = [json.loads(self.vmrun("--lossy=adaptive", "--checkpoint=tape", "--stats=s", *more, "a.scm") and self.read("s"))["work"] for more in ((), ("--explain=e.json",))]
+        self.assertEqual(*work)
         text = self.vmrun("--lossy=adaptive", "--checkpoint=tape", "--explain=profile", "a.scm").errors
         self.assertRegex(text, r"for convolve with an error, encodings of [\d.]+ KiB, 1/[\d.]+ of them, with errors of at most 0.001")
 

@@ -106,6 +106,11 @@ class Tiles(ToolTest):
         self.assertRegex(done.errors, r"a\.scm:3:16: error: tiled: softmax \(in net at a\.scm:2:3\) does not fit into the memory: each part of its result needs all of its operand, so it is "
                          r"computed as a whole, \(1 16 512 512\), 33554432 bytes with its result, and --memory has 25165824; an operator that is local")
 
+    def test_views_take_no_memory(self):
+        self.write("a.scm", """(define x (fill '(1 1 1024 1024) .5))
+(write (sumall (tiled (lambda (x) (square (narrow-tensor (view x '(1 1 -1)) 2 0 99))) x)))""")
+        self.assertEqual(self.vmrun("--memory=5MiB", "a.scm").output, self.vmrun("a.scm").output)
+
     def test_reports_say_how_something_is_tiled(self):
         self.write("a.scm", """(define ws (map (lambda (k) (randn '(8 8 3 3) 'f32 'cpu k)) (iota 3)))
 (define (net ws x) (fold-left (lambda (x w) (ReLU (convolve x w 1 1))) x ws))
@@ -134,7 +139,7 @@ tiled at {place}
         self.assertEqual(report[0]["steps"][0]["operators"], ["convolve", "ReLU"] * 3 + ["softmax"])
         self.assertEqual(report[0]["steps"][0]["tiles"], [2, 2])
         self.vmrun("--explain=a.html", "a.scm")
-        self.assertIn(f"<pre>tiled at {place}", self.read("a.html"))
+        self.assertIn(f"<pre>tiled at {place}", self.read("a.html").decode())
 
     def test_borders_go_one_by_one_in_the_sweep(self):
         # Each mean is over a border. Held to the end of the sweep, they and the rest come to 10.1 images, else to 9.1.

@@ -104,7 +104,7 @@ std::optional<Tensor> encoded_instead(Engine& engine, const TensorRecord& record
   Tensor encoding = ops::encoded(runtime, inputs[0], bound, mark == 0 && policy.relative, policy.small);
   engine.statistics.encoded_bytes += inputs[0].bytes();
   engine.statistics.encoding_bytes += encoding.bytes();
-  engine.statistics.largest_bound = std::max(engine.statistics.largest_bound, ops::bound_of(runtime, encoding));
+  engine.statistics.largest_bound = std::max(engine.statistics.largest_bound, encoding.number);
   return encoding;
 }
 

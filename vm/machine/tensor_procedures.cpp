@@ -304,7 +304,7 @@ Value list_to_tensor(Engine& engine, std::span<const Value> operands) {
   });
 }
 
-// What a machine without such a file does is what one does whose file is full.
+// A machine without such a file keeps the elements where they are.
 Value put_aside(Engine& engine, Value v, bool to_file) {
   const Value primal = engine.primal(v);
   if (value::is_tensor(primal)) {
@@ -332,7 +332,7 @@ Value marked(Engine& engine, Value v, double mark) {
   }
   Owned made(heap, alias(engine, v));
   Tensor& t = value::as_tensor_object(made.v)->tensor;
-  t.number = mark;
+  if (ops::mark_of(t) >= 0) t.number = mark; // what is measured stays that
   const std::uint32_t node = tape != nullptr && ops::is_floating(t.dtype) ? tape->lift_tensor(v.other()->serial) : tape::kNone;
   if (node != tape::kNone) {
     auto record = std::make_shared<TensorRecord>(heap);

@@ -4,20 +4,21 @@
 #include "vm/explain/recorder.h"
 #include "vm/machine/tensors.h"
 
+#include <new>
 #include <utility>
 
 namespace cairn::machine::tensors {
 
 namespace {
 
-constexpr unsigned kBitsOfPc = 32;
-constexpr std::uint32_t kMostIndex = std::uint32_t{1} << 24;
+constexpr unsigned kBitsOfPc = 24; // integers of programs have 48
+constexpr std::uint32_t kMostPc = std::uint32_t{1} << kBitsOfPc, kMostIndex = std::uint32_t{1} << 23;
 
 std::string text_of_place(Engine& engine, Value number) {
   if (!number.is_integer() || number.integer() < 0) return "";
   const auto index = static_cast<std::uint64_t>(number.integer()) >> kBitsOfPc;
   if (index >= engine.loaded.codes.size()) return "";
-  return TensorWorld::place_of(engine, {engine.loaded.codes[index].get(), static_cast<std::uint32_t>(number.integer())});
+  return TensorWorld::place_of(engine, {engine.loaded.codes[index].get(), static_cast<std::uint32_t>(number.integer()) % kMostPc});
 }
 
 // f of each item of a list; what the library says needs no checks beyond those that keep a lie harmless.
@@ -43,7 +44,8 @@ explain::Tiled described(Engine& engine, std::span<const Value> operands) {
     for_each_item(parts[0], [&](Value name) { step.operators.push_back(name_of(name)); });
     for_each_item(parts[1], [&](Value count) { step.tiles.push_back(whole_number(count)); });
     step.tile_bytes = whole_number(parts[2]);
-    const auto own = static_cast<double>(whole_number(parts[3])), without = static_cast<double>(whole_number(parts[4]));
+    const auto flops = [&](Value work) { return engine.is_number(work) ? engine.to_double(engine.primal(work)) : 0; };
+    const double own = flops(parts[3]), without = flops(parts[4]);
     step.work = without > 0 ? own / without : 1;
     work += own;
     least += without;
@@ -57,7 +59,7 @@ explain::Tiled described(Engine& engine, std::span<const Value> operands) {
 std::int64_t number_of_place(Engine& engine) {
   const ops::Device::Maker& maker = engine.tensors().cpu().maker;
   const auto* const code = static_cast<const Code*>(maker.code);
-  if (code == nullptr || code->module == nullptr || code->index >= kMostIndex) return -1;
+  if (code == nullptr || code->module == nullptr || code->index >= kMostIndex || maker.pc >= kMostPc) return -1;
   return static_cast<std::int64_t>(std::uint64_t{code->index} << kBitsOfPc | maker.pc);
 }
 
@@ -66,9 +68,12 @@ Value place_of(Engine& engine, Value number) { return engine.heap().make_string(
 Value note_tiles(Engine& engine, std::span<const Value> operands) {
   explain::Recorder* const recorder = engine.recorder.get();
   if (recorder == nullptr || !(recorder->wishes.text || recorder->wishes.keep)) return value::kUnspecified;
-  explain::Tiled told = described(engine, operands);
-  std::string text = explain::in_full(told);
-  if (recorder->note(std::move(told)) && recorder->wishes.text && engine.options.explain) engine.options.explain(text);
+  try {
+    explain::Tiled told = described(engine, operands);
+    std::string text = explain::in_full(told);
+    if (recorder->note(std::move(told)) && recorder->wishes.text && engine.options.explain) engine.options.explain(text);
+  } catch (const std::bad_alloc&) { // a program is not worse off for being watched
+  }
   return value::kUnspecified;
 }
 

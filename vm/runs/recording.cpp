@@ -61,11 +61,11 @@ void note_holders(Engine& engine, std::int64_t level) {
 
 constexpr const char* kWithError = " with an error"; // keeps these parts apart from others of the operator
 
-void note_encoding(Engine& engine, const tape::TensorRecord& record, explain::KeptBy& part) {
+void note_encoding(const tape::TensorRecord& record, explain::KeptBy& part) {
   ops::Tensor encoding, first;
   record.smaller.read({&encoding, 1});
   first = record.inputs.all()[0];
-  const double bound = ops::bound_of(engine.tensors().runtime, encoding);
+  const double bound = encoding.number; // as it was made: a report reads no elements
   part.least_bound = part.encoded == 0 ? bound : std::min(part.least_bound, bound);
   part.largest_bound = std::max(part.largest_bound, bound);
   part.encoded += first.bytes();
@@ -88,7 +88,7 @@ void note_kept(Engine& engine, const CheckpointState& s) {
         const bool encoding = lossy && list == &record->smaller;
         const std::string shown = encoding ? name + kWithError : name;
         explain::KeptBy& part = parts[{shown, place}];
-        if (encoding) note_encoding(engine, *record, part);
+        if (encoding) note_encoding(*record, part);
         part.name = shown;
         part.maker = place.empty() ? "reverse sweeps and the host" : place;
         part.bytes += storage.bytes;

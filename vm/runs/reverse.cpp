@@ -154,15 +154,13 @@ private:
   std::vector<ops::Storage*> leaves_;
 };
 
-// Variances are those of one gradient: what another one within it, or around it, would make of them is none of a gradient.
-void want_unmeasured_inside(const Engine& engine, Value tensor) {
-  if (ops::mark_of(value::tensor_of(tensor)) < 0 && !is_alone(engine))
-    throw ProgramError(
-        "error-variances: a parameter goes into a gradient within another one, or into tiled, where errors are not "
-        "followed; measure a function without that");
-}
-
 } // namespace
+
+void want_unmeasured(Value tensor) {
+  if (ops::mark_of(value::tensor_of(tensor)) < 0)
+    throw ProgramError("error-variances: a parameter goes into a gradient within another one, into tiled, or into a procedure "
+                       "with a reverse rule of its own, where errors are not followed; measure a function without that");
+}
 
 void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
   Heap& heap = engine.heap();
@@ -187,7 +185,7 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
       Value primal = engine.primal(leaf);
       if (!value::is_tensor(primal)) return value::flonum(engine.to_double(primal));
       streamed.add(primal);
-      want_unmeasured_inside(engine, primal);
+      if (!is_alone(engine)) want_unmeasured(primal);
       return machine::tensors::alias(engine, primal);
     });
     Run& run = s->current.runs.emplace_back();
@@ -223,7 +221,7 @@ void open_reverse(Engine& engine, value::Frame* frame, const Opening& of) {
     Value primal = engine.primal(leaf);
     if (!value::is_tensor(primal)) return s->work->leaf(engine.to_double(primal));
     streamed.add(primal);
-    want_unmeasured_inside(engine, primal);
+    if (!is_alone(engine)) want_unmeasured(primal);
     return tensor_leaf(engine, *s->work, primal);
   });
   if (of.update.is_pair()) begin_update(engine, *s, of.update, of.in_place);

@@ -57,7 +57,9 @@ void apply_ruled(Engine& engine, value::Frame* frame, Value procedure, Value rev
   // The rule will read what the procedure perhaps does not.
   contains(engine.heap(), x, [&](Value leaf) {
     const Value primal = engine.primal(leaf);
-    if (value::is_tensor(primal) && value::is_watched(primal)) engine.note_read(primal.other()->serial);
+    if (!value::is_tensor(primal)) return false;
+    want_unmeasured(primal);
+    if (value::is_watched(primal)) engine.note_read(primal.other()->serial);
     return false;
   });
 }

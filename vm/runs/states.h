@@ -282,6 +282,9 @@ struct Opening {
   Value f, x, cotangent, update = value::kUnspecified;
 };
 void open_reverse(Engine& engine, value::Frame* frame, const Opening& of);
+// ProgramError for a tensor whose cotangent is to be variances (ops::kMeasured) where other rules would be applied to them than
+// those of single operators.
+void want_unmeasured(Value tensor);
 // Whether no reverse operator is around what runs.
 bool is_alone(const Engine& engine);
 // Whether f, x or the cotangent have numbers of forward levels, or an operator around this one may look on.

@@ -64,11 +64,10 @@ std::uint64_t bytes_of(const Object* o) {
 // With what stands beside its elements, as much on every device: a program takes the same steps on each.
 std::uint64_t bytes_of(const ops::Storage* s) { return static_cast<std::uint64_t>(s->bytes + ops::kBesideElements); }
 
-// What that object makes it hold: the elements of what is put aside are in the file, and a machine without one puts nothing
-// aside.
-std::uint64_t memory_of(const Object* o, const ops::Storage* s) {
-  const bool in_file = (o->flags & value::kAside) != 0 && s->bytes >= ops::Device::kLeastSpilled;
-  return in_file ? std::uint64_t{ops::kBesideElements} : bytes_of(s);
+// The elements of what is put aside are in the file, unless something else holds them, too: so they count where that is met.
+bool is_in_file(const Object* o) {
+  const auto* const t = static_cast<const value::TensorObject*>(o);
+  return (o->flags & value::kAside) != 0 && t->tensor.storage->bytes >= ops::Device::kLeastSpilled;
 }
 
 const ops::Tensor* tensor_in(const Object* o) {
@@ -195,11 +194,11 @@ private:
   void add_calls(std::size_t at);
   // For the operation on top, of what the tape holds, and so many bytes, in so many forms, of which the leanest come last.
   // `may_spill`: it may be in a file while the tape waits.
-  void meet(const ops::Storage* s, std::uint64_t bytes, bool may_spill, std::uint8_t forms) {
+  void meet(const ops::Storage* s, bool may_spill, std::uint8_t forms) {
     std::uint8_t& marks = marks_[s];
-    if ((marks / kForms & kOfForms) < forms) meet_anew(s, bytes, may_spill, forms, marks); // most have been before
+    if ((marks / kForms & kOfForms) < forms) meet_anew(s, may_spill, forms, marks); // most have been before
   }
-  void meet_anew(const ops::Storage* s, std::uint64_t bytes, bool may_spill, std::uint8_t forms, std::uint8_t& marks);
+  void meet_anew(const ops::Storage* s, bool may_spill, std::uint8_t forms, std::uint8_t& marks);
   std::uint8_t forms_before(const ops::Storage* s) const;
 
   Engine& engine_;
@@ -235,8 +234,8 @@ void Weighing::weigh_state(const std::vector<Run>& runs) {
         if (t == nullptr) return;
         if (const std::uint32_t node = tape_.tensor_node(o->serial); node != tape::kNone)
           ends_.push_back({node, static_cast<std::uint64_t>(t->bytes())});
-        if (!t->storage || !marks_.insert(t->storage.get())) return;
-        if (const std::size_t k = birth_of(t->storage.get()); k != kOlder) weights_.state[k] += memory_of(o, t->storage.get());
+        if (!t->storage || is_in_file(o) || !marks_.insert(t->storage.get())) return;
+        if (const std::size_t k = birth_of(t->storage.get()); k != kOlder) weights_.state[k] += bytes_of(t->storage.get());
       });
   weights_.forms[0].together = weights_.state[last_];
   weights_.state[last_] += static_cast<std::uint64_t>(own_bytes(runs));
@@ -266,9 +265,10 @@ std::uint8_t Weighing::forms_before(const ops::Storage* s) const {
 }
 
 // `marks`: of that one. It was met in fewer forms, or not at all.
-void Weighing::meet_anew(const ops::Storage* s, std::uint64_t bytes, bool may_spill, std::uint8_t forms, std::uint8_t& marks) {
+void Weighing::meet_anew(const ops::Storage* s, bool may_spill, std::uint8_t forms, std::uint8_t& marks) {
   const auto met = static_cast<std::uint8_t>(marks / kForms & kOfForms);
   const std::size_t k = birth_of(s);
+  const std::uint64_t bytes = bytes_of(s);
   const bool stays = (marks & kOfState) != 0;
   if (met == 0 && k != kOlder) {
     const bool stays_here = !may_spill || s->bytes < ops::Device::kLeastSpilled;
@@ -352,7 +352,7 @@ void Weighing::add_record(const tape::TensorRecord& record) {
     if (const Operation* const maker = operations_.maker(seen)) o.view_of = maker->is_view ? maker->view_of : seen;
   for (std::uint32_t i = 0, at = 0; record.inputs.next(at, kept); ++i) {
     elements += kept.bytes;
-    if (kept.storage != nullptr) meet(kept.storage, bytes_of(kept.storage), true, kept_in.input(i));
+    if (kept.storage != nullptr) meet(kept.storage, true, kept_in.input(i));
     if (i >= record.operands.size()) continue;
     if (record.operands[i] != tape::kNone)
       add_operand(record, i, kept, again_from);
@@ -365,9 +365,9 @@ void Weighing::add_record(const tape::TensorRecord& record) {
     if (!o.is_view) operations_.add_result(record.node + i, kept.bytes);
     if (kept.storage == nullptr) continue;
     o.result_kept = true;
-    meet(kept.storage, bytes_of(kept.storage), true, kept_in.output(i));
+    meet(kept.storage, true, kept_in.output(i));
   }
-  record.smaller.each_storage([&](const ops::Storage& s) { meet(&s, bytes_of(&s), true, schedule::kTapeForms); });
+  record.smaller.each_storage([&](const ops::Storage& s) { meet(&s, true, schedule::kTapeForms); });
   if (o.view_of != tape::kNone && o.result_kept) operations_.use(o.view_of, true);
   weights_.largest = std::max(weights_.largest, elements);
   if (again_from == 0) return;
@@ -394,7 +394,7 @@ void Weighing::add_calls(std::size_t at) {
         weights_.read.push_back({t.serial, bytes});
     });
     calls_.each_storage(call, [&](const value::TensorObject& t, const ops::Storage* s) { // kept by lean tapes, too
-      meet(s, memory_of(&t, s), false, schedule::kTapeForms);
+      if (!is_in_file(&t)) meet(s, false, schedule::kTapeForms);
     });
     if (call.output == nullptr) continue;
     weights_.cost = schedule::bounded(weights_.cost + call.output->cost);
@@ -464,9 +464,9 @@ std::int64_t logical_bytes(Engine& engine, const std::vector<Run>& runs, std::ui
       [&](const Object* o) {
         bytes += static_cast<std::int64_t>(bytes_of(o));
         const ops::Tensor* t = tensor_in(o);
-        if (t == nullptr || !t->storage || !marks.insert(t->storage.get())) return;
+        if (t == nullptr || !t->storage || is_in_file(o) || !marks.insert(t->storage.get())) return;
         if (t->storage->birth == 0 || t->storage->birth >= since)
-          bytes += static_cast<std::int64_t>(memory_of(o, t->storage.get()));
+          bytes += static_cast<std::int64_t>(bytes_of(t->storage.get()));
       });
   return bytes;
 }
@@ -488,8 +488,8 @@ std::optional<std::uint64_t> alive_bytes(Engine& engine, std::span<const Run> ru
       newer, [&](const Frame* f) { return f->serial >= since; },
       [&](const Object* o) {
         const ops::Tensor* t = tensor_in(o);
-        if (t == nullptr || !t->storage || !marks.insert(t->storage.get())) return;
-        if (t->storage->birth == 0 || t->storage->birth >= since) bytes += memory_of(o, t->storage.get());
+        if (t == nullptr || !t->storage || is_in_file(o) || !marks.insert(t->storage.get())) return;
+        if (t->storage->birth == 0 || t->storage->birth >= since) bytes += bytes_of(t->storage.get());
       });
   if (slots > kMostSlots) return std::nullopt;
   return bytes;

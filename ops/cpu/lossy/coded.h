@@ -1,5 +1,5 @@
 // The small form of a chunk: numbers of steps, coded by how often each comes beside such neighbours. It is a function of the
-// numbers alone, whatever the processor.
+// numbers and of how far away neighbours lie alone, whatever the processor.
 //
 //   CodedHead | forms of blocks, a byte each, or one for all | keys of blocks, u16 each | tables | states, u32 each | words, u16
 //   each | bits

@@ -59,6 +59,7 @@ public:
       n.kind = Kind::zeros;
       n.kept = 0;
       std::fill_n(n.flags, kBlock, std::uint8_t{0});
+      std::fill_n(n.numbers, kBlock, 0u); // the small form looks at all of them
       return;
     }
     n.kind = Kind::raw;
