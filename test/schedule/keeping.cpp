@@ -71,7 +71,7 @@ TEST_CASE("of tapes that weigh about the same, one in front of a gap that lacks 
   Holding held(profile);
   for (std::size_t i = 2; i < 7; ++i) held.tapes[i] = false;
   for (std::size_t i = 3; i < 7; ++i) held.states[i] = false;
-  // Of 250 bytes for the gap's tape there are so many, beside the tapes in front of it; 100 more than there are have to go at the end.
+  // For the gap's tape of 250 bytes there are so many beside the tapes in front of it; at the end there are 100 too few.
   const auto first_tape = [&](std::uint64_t for_gap) {
     const std::uint64_t in_front = 2 * 50 + 2 * 10, room = in_front + for_gap + 10;
     Keeping keeping(profile, room, room + 100 - 10 - held.bytes(profile), false, held.states, held.tapes);
