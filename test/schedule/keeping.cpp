@@ -66,6 +66,23 @@ TEST_CASE("a state between two tapes goes first where the tape behind it will no
   CHECK(states == std::vector<std::size_t>{2, 3, 4});
 }
 
+TEST_CASE("of tapes that weigh about the same, one in front of a gap that lacks room goes before one behind it") {
+  const Profile profile = chain(std::vector<std::uint64_t>(9, 100), {50, 50, 50, 50, 50, 50, 50, 50, 60});
+  Holding held(profile);
+  for (std::size_t i = 2; i < 7; ++i) held.tapes[i] = false;
+  for (std::size_t i = 3; i < 7; ++i) held.states[i] = false;
+  // For the gap's tape of 250 bytes there are so many beside the tapes in front of it; at the end there are 100 too few.
+  const auto first_tape = [&](std::uint64_t for_gap) {
+    const std::uint64_t in_front = 2 * 50 + 2 * 10, room = in_front + for_gap + 10;
+    Keeping keeping(profile, room, room + 100 - 10 - held.bytes(profile), false, held.states, held.tapes);
+    for (auto drops = keeping.drop(); !drops.empty(); drops = keeping.drop())
+      if (drops[0].what == Keeping::What::tape) return drops[0].at;
+    return profile.size();
+  };
+  CHECK(first_tape(200) == 0);
+  CHECK(first_tape(250) == 8);
+}
+
 TEST_CASE("the state between two gaps goes before a tape does, and not the one at the start of them") {
   const Profile profile = chain({100, 100, 9000, 9000}, {50, 50, 50, 50});
   Holding held(profile);

@@ -231,6 +231,15 @@ STATES = """(define (new) (build-list 12 (lambda (i) (list (new-linear 64 128) (
 """
 
 
+# Many small leaves, and most of the memory where what reads the first of them is swept: by then all states are there.
+SMALL_STATES = """(define x (fill '(4096 16) .1))
+(define (first w) (mean (tanh (sin (* (tanh (sin (* x w))) w))) 0))
+(define (loss ps) (sumall (fold-left * (first (car ps)) (cdr ps))))
+(define (rule leaf cotangent state) (cons leaf state))
+(write (car (checkpoint-*j-update! loss (build-list 400 (lambda (i) (rand '(16)))) 1 rule STATE)))
+"""
+
+
 class FirstStates(ToolTest):
     """Nothing begins again once a rule has run, so the first plan must leave room for what it makes of the state 0."""
 
@@ -246,6 +255,17 @@ class FirstStates(ToolTest):
                     went += 1
                     self.assertEqual(self.vmrun(f"--memory={memory}KiB", "begins.scm").output, goes_on.output, (update, memory))
             self.assertGreater(went, 8)
+
+    def test_what_stands_beside_small_tensors_of_states_is_foreseen(self):
+        peaks = []
+        for state in ("0", "'()"):
+            self.write("a.scm", SMALL_STATES.replace("STATE", state))
+            self.vmrun("--memory=2500KiB", "--explain=e.json", "a.scm")
+            (gradient,) = json.loads(self.read("e.json"))["gradients"]
+            self.assertEqual((gradient["steps"], gradient["executed"]), (4806, 4816))
+            peaks.append(gradient["peak"]["predicted"])
+        elements, beside, tensor, pair = 16 * 4, 256, 192, 32
+        self.assertEqual(peaks[0] - peaks[1], 400 * 2 * (elements + beside + tensor + pair))
 
 
 if __name__ == "__main__":

@@ -83,15 +83,24 @@ Value take_cotangent(Engine& engine, SweepState& s, const Update::Leaf& l) {
   return found != nullptr ? value::flonum(found->value) : none;
 }
 
-// Bytes of elements in the state of a leaf, those that are older than `since` or those that are not.
-std::uint64_t bytes_of_state(Engine& engine, Value state, std::uint64_t since, bool older) {
+// Bytes of the tensors in the state of a leaf: their elements, and what stands beside these.
+struct StateBytes {
+  std::uint64_t elements = 0, beside = 0;
+  std::uint64_t all() const { return elements + beside; }
+};
+
+constexpr std::uint64_t kBesideTensor = ops::kBesideElements + sizeof(value::TensorObject);
+
+// Of those that are older than `since`, or those that are not.
+StateBytes bytes_of_state(Engine& engine, Value state, std::uint64_t since, bool older) {
   value::ChargedSet<const ops::Storage*> met{value::ChargedAllocator<const ops::Storage*>(engine.heap())};
-  std::uint64_t bytes = 0;
+  StateBytes bytes;
   contains(engine.heap(), state, [&](Value v) {
     if (!value::is_tensor(v)) return false;
     const ops::Storage* const s = value::tensor_of(v).storage.get();
     if (s == nullptr || (s->birth != 0 && s->birth < since) != older || !met.insert(s).second) return false;
-    bytes += static_cast<std::uint64_t>(s->bytes + ops::kBesideElements);
+    bytes.elements += static_cast<std::uint64_t>(s->bytes);
+    bytes.beside += kBesideTensor;
     return false;
   });
   return bytes;
@@ -101,9 +110,13 @@ std::uint64_t bytes_of_leaf(Value leaf) {
   return value::is_tensor(leaf) ? static_cast<std::uint64_t>(value::tensor_of(leaf).bytes()) : 0;
 }
 
-// What a state of zeros is taken to become in the first step, before any rule has run: two tensors like the leaf, as Adam's. Most
-// other rules make one, and then the plan of that step leaves some memory unused.
+// What a state of zeros is taken to become in the first step, before any rule has run: two tensors like the leaf, each in a pair,
+// as Adam's. Most other rules make one, and then the plan of that step leaves some memory unused.
 constexpr std::uint64_t kCopiesInState = 2;
+
+std::uint64_t bytes_of_first_state(Value leaf) {
+  return value::is_tensor(leaf) ? kCopiesInState * (bytes_of_leaf(leaf) + kBesideTensor + sizeof(value::Pair)) : 0;
+}
 
 // Whether something beside the update holds its states: then they stay when rules make others.
 bool states_are_held(Engine& engine, const SweepState& s) {
@@ -113,7 +126,7 @@ bool states_are_held(Engine& engine, const SweepState& s) {
   std::uint64_t states = 0;
   for (const Update::Leaf& l : s.update->leaves) {
     values.push_back(l.state);
-    states += bytes_of_state(engine, l.state, UINT64_MAX, true);
+    states += bytes_of_state(engine, l.state, UINT64_MAX, true).all();
   }
   return reachable_bytes(engine, engine.runs, values) - without < states / 2;
 }
@@ -122,20 +135,24 @@ bool states_are_held(Engine& engine, const SweepState& s) {
 
 bool has_states(Engine& engine, const SweepState& s) {
   return std::ranges::any_of(s.update->leaves,
-                             [&](const Update::Leaf& l) { return bytes_of_state(engine, l.state, UINT64_MAX, true) != 0; });
+                             [&](const Update::Leaf& l) { return bytes_of_state(engine, l.state, UINT64_MAX, true).all() != 0; });
 }
 
 std::vector<schedule::UpdatedLeaf> updated_leaves(Engine& engine, const SweepState& s) {
   const Update& u = *s.update;
   const std::uint64_t begin = as_checkpoint(s)->begin;
   std::vector<std::uint64_t> made(u.leaves.size(), 0);
-  schedule::Wide done = 0, of_done = 0;
+  StateBytes done;
+  std::uint64_t of_done = 0, leaves_done = 0;
   for (std::size_t i = 0; i < u.leaves.size() && u.begun; ++i) {
     const Update::Leaf& l = u.leaves[i];
     if (!l.done || !value::is_tensor(l.leaf)) continue;
-    made[i] = bytes_of_state(engine, l.state, begin, false);
-    done += made[i];
+    const StateBytes state = bytes_of_state(engine, l.state, begin, false);
+    made[i] = state.all();
+    done.elements += state.elements;
+    done.beside += state.beside;
     of_done += bytes_of_leaf(l.leaf);
+    ++leaves_done;
   }
   std::uint64_t kept = 0; // of states that there are
   for (std::size_t i = 0; i < u.leaves.size(); ++i) {
@@ -144,12 +161,13 @@ std::vector<schedule::UpdatedLeaf> updated_leaves(Engine& engine, const SweepSta
       made[i] += l.made;
       continue;
     }
-    made[i] = bytes_of_state(engine, l.state, begin, true);
+    made[i] = bytes_of_state(engine, l.state, begin, true).all();
     kept += made[i];
     if (of_done != 0)
-      made[i] = static_cast<std::uint64_t>(done * bytes_of_leaf(l.leaf) / of_done);
+      made[i] =
+          static_cast<std::uint64_t>(schedule::Wide{done.elements} * bytes_of_leaf(l.leaf) / of_done) + done.beside / leaves_done;
     else if (u.stateful && is_exact_zero(l.state))
-      made[i] = kCopiesInState * bytes_of_leaf(l.leaf);
+      made[i] = bytes_of_first_state(l.leaf);
   }
   if (kept != 0 && !states_are_held(engine, s)) std::ranges::fill(made, 0);
   std::vector<schedule::UpdatedLeaf> leaves;
@@ -377,7 +395,7 @@ void end_update(Engine& engine, SweepState& s, Value result) {
     want_residence(engine, s, l, value::tensor_of(plain));
   }
   if (is_surveyed(s)) { // nobody wants to have it
-    l.made = bytes_of_state(engine, state, as_checkpoint(s)->begin, false);
+    l.made = bytes_of_state(engine, state, as_checkpoint(s)->begin, false).all();
     made = state = value::kUnspecified;
   }
   engine.heap().release(std::exchange(l.leaf, Heap::retain(made)));

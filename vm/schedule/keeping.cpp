@@ -17,6 +17,7 @@ constexpr std::size_t kMostTight = 3;
 constexpr std::size_t kMostTogether = 3;     // tapes of neighbours that are looked at together
 constexpr std::uint64_t kMostStays = 4;      // of the room, for what stays of tapes in the file
 constexpr std::size_t kBetweenQuestions = 8; // intervals
+constexpr double kLeastOfCost = 0.25;        // such a part counts, whatever is saved elsewhere (an estimate)
 constexpr double kUseOfState = 0.5;          // between two tapes, of running what comes behind it (an estimate)
 
 } // namespace
@@ -119,27 +120,30 @@ std::size_t Keeping::gap_end(std::size_t interval) const {
   return interval;
 }
 
-// Between two states: it is put on tape, in parts where it does not fit, and then most of it runs once more to get there.
-double Keeping::cost_of_part(std::size_t from, std::size_t to) const {
+Keeping::Part Keeping::part(std::size_t from, std::size_t to) const {
   std::uint64_t forward = 0, sweeping = 0;
   for (std::size_t i = from; i < to; ++i) {
     forward += profile_.intervals[i].forward;
     sweeping = std::max({sweeping, profile_.intervals[i].sweeping(), taping_beside(profile_.intervals[i])});
   }
   const std::uint64_t used = before_[from] + profile_.cotangents[from] + sweeping;
-  const auto room = static_cast<double>(room_ - std::min(room_, used));
-  const auto tape = static_cast<double>(tape_bytes(profile_, from, to));
-  const auto once = static_cast<double>(forward);
-  return tape <= room ? once : once * (2 + (tape - room) / (room + 1));
+  return {from, static_cast<double>(forward), static_cast<double>(tape_bytes(profile_, from, to)),
+          static_cast<double>(room_ - std::min(room_, used))};
+}
+
+// It is put on tape, in parts where it does not fit, and then most of it runs once more to get there.
+double Keeping::Part::cost(double more_room) const {
+  const double there = room + more_room;
+  return tape <= there ? once : once * (2 + (tape - there) / (there + 1));
 }
 
 double Keeping::cost_of_gap(std::size_t from, std::size_t to) const {
   double cost = 0;
-  for (std::size_t part = from; part < to;) {
-    std::size_t end = part + 1;
+  for (std::size_t begin = from; begin < to;) {
+    std::size_t end = begin + 1;
     while (end < to && !states_[end]) ++end;
-    cost += cost_of_part(part, end);
-    part = end;
+    cost += part(begin, end).cost();
+    begin = end;
   }
   return cost;
 }
@@ -258,6 +262,19 @@ double Keeping::cost_without(std::size_t i, std::size_t end) {
   return cost;
 }
 
+// Those of several intervals whose tape does not fit beside what is held in front of them.
+std::vector<Keeping::Part> Keeping::parts_that_lack_room() const {
+  std::vector<Part> lacking;
+  for (std::size_t begin = 0; begin < profile_.size();) {
+    std::size_t end = begin + 1;
+    while (end < profile_.size() && !tapes_[begin] && !tapes_[end] && !states_[end]) ++end;
+    if (!tapes_[begin] && end - begin > 1)
+      if (const Part found = part(begin, end); found.tape > found.room) lacking.push_back(found);
+    begin = end;
+  }
+  return lacking;
+}
+
 std::vector<Keeping::Drop> Keeping::drop() {
   const std::size_t n = profile_.size();
   std::vector<Tight> tight = this->tight();
@@ -272,6 +289,14 @@ std::vector<Keeping::Drop> Keeping::drop() {
     best_cost = price;
   };
   if (tight.empty()) return best;
+  const std::vector<Part> lacking = parts_that_lack_room();
+  // What running these takes less with so many bytes more.
+  const auto saved_behind = [&](std::size_t end, std::uint64_t bytes) {
+    double saved = 0;
+    for (const Part& part : lacking)
+      if (part.from >= end) saved += part.cost() - part.cost(static_cast<double>(bytes));
+    return saved;
+  };
   for (std::size_t i = 0; i < n; ++i) {
     if (i % kBetweenQuestions == 0) Asking::now();
     if (!here(i)) continue;
@@ -280,10 +305,13 @@ std::vector<Keeping::Drop> Keeping::drop() {
     if (from < i && !file_.has(i - 1)) continue; // the tape in front of it first
     std::vector<Drop> candidate;
     for (std::size_t k = from; k < i; ++k) candidate.push_back({What::tape, k});
+    std::uint64_t bytes = 0;
     for (std::size_t end = i + 1; end <= std::min(n, i + kMostTogether) && here(end - 1); ++end) {
       candidate.push_back({What::tape, end - 1});
       if (end - 1 > i && states_[end - 1]) candidate.push_back({What::state, end - 1});
-      consider(candidate, cost_without(from, end));
+      bytes += tape_[end - 1];
+      const double cost = cost_without(from, end);
+      consider(candidate, std::max(cost - saved_behind(end, bytes), cost * kLeastOfCost));
     }
   }
   const double going_rate = best.empty() ? std::numeric_limits<double>::max() : best_cost / best_freed;

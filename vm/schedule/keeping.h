@@ -78,7 +78,14 @@ private:
   std::uint64_t alone(std::size_t interval) const;
   std::uint64_t swept(std::size_t interval) const; // of one whose tape is there
   double cost_of_gap(std::size_t from, std::size_t to) const;
-  double cost_of_part(std::size_t from, std::size_t to) const;
+  // What lies in a gap between two states: of running it once, of its tape, and the room that there is for that.
+  struct Part {
+    std::size_t from = 0;
+    double once = 0, tape = 0, room = 0;
+    double cost(double more_room = 0) const;
+  };
+  Part part(std::size_t from, std::size_t to) const;
+  std::vector<Part> parts_that_lack_room() const;
   std::uint64_t at_end() const {
     return ended_ ? before_.back() : held_bytes(profile_, states_, tapes_here()) + stays(profile_.size());
   }
