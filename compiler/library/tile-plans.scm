@@ -46,7 +46,7 @@
 (define (%check-that-it-fits step layouts view counts)
   (let* ((nodes (vector-ref view 0)) (budget (memory-budget)))
     (define (said n bytes how cure)
-      (let* ((node (vector-ref nodes n)) (place (%place-of (%node-place node))))
+      (let* ((node (vector-ref nodes n)) (place (%text-of-place (%node-place node))))
         (error (format "tiled: ~a~a does not fit into the memory: ~a, ~a bytes with its result, and --memory has ~a; ~a"
                        (%node-operator node) (if (string=? place "") "" (format " (in ~a)" place)) how bytes budget cure))))
     (define (bytes-of node elements) (* (%bytes-of (%node-type node)) elements))

@@ -1,6 +1,7 @@
 // Encodings of tensors with a bounded error, which stand on a tape for what a reverse rule multiplies with a cotangent
-// (LossyKind). They are functions of the elements, how these lie, and the bound alone. And what a program says of them to the tensors whose
-// cotangents show the error: in Tensor::number, which views, casts and copies of such a tensor have too, and nothing else.
+// (LossyKind). They are functions of the elements, how these lie, and the bound alone. And what a program says of them to the
+// tensors whose cotangents show the error: in Tensor::number, which views, casts and copies of such a tensor have too, and
+// nothing else.
 #pragma once
 
 #include "ops/operators/runtime.h"

@@ -92,8 +92,8 @@ private:
     return {first, end};
   }
 
-  // Brings what is used, and gives the launch to the wrapped device with the addresses there: the views are this launch's, so they
-  // are changed where they are.
+  // Brings what is used, and gives the launch to the wrapped device with the addresses there: the views are this launch's, so
+  // they are changed where they are.
   void queue(StreamKind stream, const Launch& launch, std::span<const Operand> operands) {
     std::optional<Residency::Pins> pins;
     if (!residency_.finds_all(operands)) pins.emplace(residency_, operands);
@@ -104,8 +104,7 @@ private:
     translate(launch.inputs, launch.reads, launch.writes);
     translate(launch.outputs, launch.writes, launch.reads);
     const std::span<Block*const> reads(blocks, launch.reads.size()), writes(reads.end(), launch.writes.size());
-    wrapped_.launch(stream,
-                    Launch{launch.op, launch.inputs, launch.outputs, launch.attributes, reads, writes, launch.cost});
+    wrapped_.launch(stream, Launch{launch.op, launch.inputs, launch.outputs, launch.attributes, reads, writes, launch.cost});
   }
   template <class T> static void grow(std::vector<T>& buffer, std::size_t size) {
     if (buffer.size() < size) buffer.resize(size);

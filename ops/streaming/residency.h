@@ -42,8 +42,9 @@ public:
   // Whether a launch finds all that it uses, or free memory for what it makes, which is taken: then nothing has to give way, and
   // nothing need be pinned. What it finds are hits.
   bool finds_all(std::span<const Operand> operands);
-  // Blocks that a launch uses that does not find all stay on the device until it has been queued; first of all those that are there, so that none
-  // of them gives way to another. One launch is put together at a time, and nothing else pins what it uses meanwhile.
+  // Blocks that a launch uses that does not find all stay on the device until it has been queued; first of all those that are
+  // there, so that none of them gives way to another. One launch is put together at a time, and nothing else pins what it uses
+  // meanwhile.
   class Pins {
   public:
     // Brings them. DeviceMemoryExceeded, Cancelled, SpillError.

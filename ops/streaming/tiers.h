@@ -99,8 +99,8 @@ public:
   // launches that are queued end, in virtual time.
   bool is_near(StreamedBlock& block, std::uint64_t needed_at);
   bool have_disk() const { return has_disk_; }
-  // After each launch, where there is a disk: begins to write what will leave the host next, and to read what is needed soon. `above`: the residents of
-  // the device.
+  // After each launch, where there is a disk: begins to write what will leave the host next, and to read what is needed soon.
+  // `above`: the residents of the device.
   void work_ahead(const plans::Residents& above);
 
   // Those of blocks that have a copy there.

@@ -157,6 +157,10 @@ class Rooms(unittest.TestCase):
         files = sorted(glob.glob(os.path.join(self.root, "compiler", "library", "*.scm")))
         self.assertGreater(len(files), 10)
         self.assertEqual(defined_twice(read(self.root, file) for file in files), [])
+        own = {name for file in files for name in re.findall(r"^\(define \(?(%[^\s()]+)", read(self.root, file), re.MULTILINE)}
+        machine = re.findall(r'^X\(\w+, *"(%[^"]+)"', read(self.root, "vm/bytecode/tensor_procedures.def"), re.MULTILINE)
+        self.assertGreater(len(machine), 3)
+        self.assertEqual(own.intersection(machine), set())
         self.assertEqual(defined_twice(["(define (a x) x)\n(define b 1)", "; (define b 2)\n(define (a) 2)"]), ["a"])
 
     def test_what_is_wrong_is_found(self):

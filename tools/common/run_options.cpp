@@ -202,7 +202,8 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   app.add_option("--checkpoint", raw.checkpoint, "schedule of checkpoint-*j, e.g. binomial,snapshots=8 (auto)")
       ->type_name("SPEC");
   app.add_option("--lossy", raw.lossy,
-                 "what tapes may keep with an error: absolute=BOUND or relative=BOUND[,operators=convolution+product] (none)")
+                 "what tapes may keep with an error: absolute=BOUND, relative=BOUND or "
+                 "adaptive[,operators=convolution+product][,form=small] (none)")
       ->type_name("SPEC");
   app.add_option("--costs", raw.costs, "how long parts of a program take, for plans: a table that --calibrate wrote")
       ->type_name("FILE");

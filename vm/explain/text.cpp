@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <iterator>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace cairn::explain {
 
@@ -202,15 +204,23 @@ std::string kept_text(const Gradient& g) {
 
 std::string in_full(const Tiled& t) {
   std::string out = fmt::format("tiled at {}\n", text::shown_name(t.place));
+  std::vector<std::string> whole; // neighbours
+  const auto end_of_whole = [&] {
+    if (!whole.empty()) out += fmt::format("    as a whole: {}\n", fmt::join(std::exchange(whole, {}), ", "));
+  };
   for (const TiledStep& step : t.steps) {
-    const bool one = step.operators.size() == 1;
-    const std::string names =
-        one ? step.operators[0]
-            : fmt::format("{} to {} ({} operators)", step.operators.front(), step.operators.back(), step.operators.size());
-    out += step.tiles.empty() ? fmt::format("    {}: as a whole\n", names)
-                              : fmt::format("    {}: {} tiles of {}, {:.2f} times its work without halos\n", names,
-                                            fmt::join(step.tiles, " x "), bytes_text(step.tile_bytes), step.work);
+    if (step.tiles.empty()) {
+      whole.push_back(step.operators.front());
+      continue;
+    }
+    end_of_whole();
+    const std::string names = step.operators.size() == 1 ? step.operators.front()
+                                                         : fmt::format("{} to {} ({} operators)", step.operators.front(),
+                                                                       step.operators.back(), step.operators.size());
+    out += fmt::format("    {}: {} tiles of {}, {:.2f} times its work without halos\n", names, fmt::join(step.tiles, " x "),
+                       bytes_text(step.tile_bytes), step.work);
   }
+  end_of_whole();
   return out + fmt::format("  borders      {}{}\n  work         {:.2f} times that without halos\n", bytes_text(t.border_bytes),
                            t.in_file ? ", in the file of --spill" : "", t.work);
 }

@@ -13,7 +13,8 @@ namespace cairn::machine {
 namespace {
 
 constexpr std::string_view kNone = "none", kAbsolute = "absolute", kRelative = "relative", kAdaptive = "adaptive",
-                           kOperators = "operators", kConvolution = "convolution", kProduct = "product", kForm = "form", kFast = "fast", kSmall = "small";
+                           kOperators = "operators", kConvolution = "convolution", kProduct = "product", kForm = "form",
+                           kFast = "fast", kSmall = "small";
 
 // What is in front of the sign, which goes from the text together with that.
 std::string_view taken_until(std::string_view& text, char sign) {

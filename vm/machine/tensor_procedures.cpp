@@ -385,7 +385,7 @@ Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> op
   if (which == TensorProcedure::memory_budget) return engine.budget_asked ? value::integer(engine.state_budget) : value::kFalse;
   if (which == TensorProcedure::file_budget) return value::integer(engine.may_spill() ? engine.state_spill : 0);
   if (which == TensorProcedure::note_tiles) return note_tiles(engine, operands);
-  if (which == TensorProcedure::place_of) return place_of(engine, operands[0]);
+  if (which == TensorProcedure::text_of_place) return text_of_place(engine, operands[0]);
   if (which == TensorProcedure::may_vary) return value::boolean(may_vary(engine, operands[0]));
   Value v = operands[0];
   if (which == TensorProcedure::put_aside) return put_aside(engine, v, operands[1] != value::kFalse);

@@ -1,9 +1,11 @@
 // See tiled.h.
 #include "vm/machine/tiled.h"
 
+#include "ops/operators/registry.h"
 #include "vm/explain/recorder.h"
 #include "vm/machine/tensors.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -14,23 +16,32 @@ namespace {
 constexpr unsigned kBitsOfPc = 24; // integers of programs have 48
 constexpr std::uint32_t kMostPc = std::uint32_t{1} << kBitsOfPc, kMostIndex = std::uint32_t{1} << 23;
 
-std::string text_of_place(Engine& engine, Value number) {
+std::string place_in_program(Engine& engine, Value number) {
   if (!number.is_integer() || number.integer() < 0) return "";
   const auto index = static_cast<std::uint64_t>(number.integer()) >> kBitsOfPc;
   if (index >= engine.loaded.codes.size()) return "";
-  return TensorWorld::place_of(engine, {engine.loaded.codes[index].get(), static_cast<std::uint32_t>(number.integer()) % kMostPc});
+  return TensorWorld::place_of(engine,
+                               {engine.loaded.codes[index].get(), static_cast<std::uint32_t>(number.integer()) % kMostPc});
 }
 
 // f of each item of a list; what the library says needs no checks beyond those that keep a lie harmless.
 template <class F> void for_each_item(Value list, F&& f) {
   for (; list.is_pair(); list = list.pair()->cdr) f(list.pair()->car);
 }
-std::string name_of(Value v) { return value::is_symbol(v) ? std::string(value::as_text(v)->view()) : "?"; }
+// As programs say it. What the library makes of batch normalisation goes by that name.
+std::string name_of(Value v) {
+  if (!value::is_symbol(v)) return "?";
+  const std::string_view name = value::as_text(v)->view();
+  if (name == "%normalized") return "batch-normalization-training";
+  const auto all = ops::all_operators();
+  const auto found = std::ranges::find(all, name, &ops::Operator::name);
+  return std::string(found == all.end() ? name : ops::shown_name(*found));
+}
 std::int64_t whole_number(Value v) { return v.is_integer() ? v.integer() : 0; }
 
 explain::Tiled described(Engine& engine, std::span<const Value> operands) {
   explain::Tiled told;
-  told.place = text_of_place(engine, value::integer(number_of_place(engine)));
+  told.place = place_in_program(engine, value::integer(number_of_place(engine)));
   told.border_bytes = whole_number(operands[1]);
   told.in_file = operands[2] != value::kFalse;
   double work = 0, least = 0;
@@ -63,7 +74,7 @@ std::int64_t number_of_place(Engine& engine) {
   return static_cast<std::int64_t>(std::uint64_t{code->index} << kBitsOfPc | maker.pc);
 }
 
-Value place_of(Engine& engine, Value number) { return engine.heap().make_string(text_of_place(engine, number)); }
+Value text_of_place(Engine& engine, Value number) { return engine.heap().make_string(place_in_program(engine, number)); }
 
 Value note_tiles(Engine& engine, std::span<const Value> operands) {
   explain::Recorder* const recorder = engine.recorder.get();

@@ -10,8 +10,8 @@ namespace cairn::machine::tensors {
 
 // The instruction that the program is at, as a number of the program: its length does not hang on where the program's file is.
 std::int64_t number_of_place(Engine& engine);
-// (%place-of number): the text of such a place, "PROCEDURE at LOCATION" (owned); empty if there is none.
-Value place_of(Engine& engine, Value number);
+// (%text-of-place number): the text of such a place, "PROCEDURE at LOCATION" (owned); empty if there is none.
+Value text_of_place(Engine& engine, Value number);
 // (%note-tiles steps border-bytes aside?): steps are names of operators that are computed as a whole, and of segments vectors
 // #(names tiles tile-bytes work work-without-halos), work in flops. Told to whoever asked for reports;
 // nothing hangs on it.

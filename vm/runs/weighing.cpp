@@ -465,8 +465,7 @@ std::int64_t logical_bytes(Engine& engine, const std::vector<Run>& runs, std::ui
         bytes += static_cast<std::int64_t>(bytes_of(o));
         const ops::Tensor* t = tensor_in(o);
         if (t == nullptr || !t->storage || is_in_file(o) || !marks.insert(t->storage.get())) return;
-        if (t->storage->birth == 0 || t->storage->birth >= since)
-          bytes += static_cast<std::int64_t>(bytes_of(t->storage.get()));
+        if (t->storage->birth == 0 || t->storage->birth >= since) bytes += static_cast<std::int64_t>(bytes_of(t->storage.get()));
       });
   return bytes;
 }
