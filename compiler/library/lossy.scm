@@ -69,9 +69,7 @@
 ; Rules with a momentum have it as the state of a leaf, or in front of others.
 (define (%momentum leaf state)
   (let ((m (if (pair? state) (car state) state)))
-    (cond ((null? m) (error "renew-policy: the optimiser keeps no momentum, by which bounds could be chosen; its state is" state))
-          ((if (tensor? m) (< 0 (apply * (size m))) #f) (tensor->number (mean (abs (cast m 'f64)))))
-          (else 0.))))
+    (if (if (tensor? m) (< 0 (apply * (size m))) #f) (tensor->number (mean (abs (cast m 'f64)))) 0.)))
 
 ; The gradient of f at x under the policy in force beside the exact one. It says, and gives as a list of pairs, the angle between them in degrees and the error as
 ; a part of the exact one: for all tensors of x together, then for each.
