@@ -67,5 +67,5 @@
 (add-part x (ones '(1 2 3 3)) '(0 0 0 0))
 ; expect error: add-part: a part of type f32 in a tensor of type f64: `cast` it first
 ;;; case no-recorded-tensor
-(+ 1 (vector '%recorded 'f32 '(1 . 2) 'cpu '%input 0 0))
+(+ 1 (vector '%recorded 'f32 '(1 . 2) 'cpu '%input 0 0 -1))
 ; expect error: a recorded tensor has a type, sizes and a residence, this one is none

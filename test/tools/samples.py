@@ -116,7 +116,7 @@ class Samples(ToolTest):
             with self.subTest(memory=memory):
                 self.assertEqual(gpt(f"--memory={memory}KiB", "--explain=e.json"), whole)
                 went_on += self.read("e.json").count(b"and it went on with less to keep")
-        self.assertGreater(went_on, 4)
+        self.assertGreater(went_on, 2)
 
     def test_the_programs_of_pages(self):
         for page, least in (("language.md", 2), ("network.md", 2)):
