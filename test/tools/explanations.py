@@ -303,7 +303,7 @@ class Explanations(ToolTest):
 
     def test_a_program_without_gradients(self):
         self.write("a.scm", "(write 1)")
-        self.assertEqual(self.gradients()[1], {"format": 1, "gradients": [], "calls": []})
+        self.assertEqual(self.gradients()[1], {"format": 1, "gradients": [], "calls": [], "tiled": []})
         self.vmrun("--explain=a.html", "a.scm")
         self.assertIn("took no gradient", self.read("a.html").decode())
 
