@@ -6,7 +6,7 @@
 
 (define (tiled f x . tiles)
   (let ((inputs (%tile-inputs "tiled" x)))
-    (if (%recorded? (car inputs))
+    (if (if (%recorded? (car inputs)) #t (%any? (lambda (t) (= 0 (apply * (%sizes-of t)))) inputs)) ; or there is nothing to divide
         (f x)
         (let ((counts (%tile-counts "tiled" tiles inputs)))
           (let* ((graph (%graph-of (f (car (%with-recorded x 0))) inputs)) (plan (%plan-of-graph graph counts inputs)))

@@ -54,15 +54,21 @@ Tensor over_cotangent_by_bits(const VjpCall& call, const Tensor& like, double ot
     cotangent = call.cotangents[0];
   else
     cotangent = std::move(call.given[0]);
+  // The rule that has the tensor itself gives a result in that one's layout where the cotangent has it, too, and else a row-major
+  // one: so does this one, as whoever sums over elements does it in their order.
+  const bool turned = cotangent.strides != like.strides && !like.contiguous();
   std::array<Tensor, 2> operands;
   Tensor out;
   try {
     operands[0] = in_order_of(call.runtime, cotangent, like);
     operands[1] = *call.smaller;
-    cotangent.storage = {};
+    if (!turned) cotangent.storage = {};
     constexpr bool consumed[] = {true};
     call.runtime.apply(operator_of(OperatorId::times_bits), operands, consumed, attributes({Attribute::of_number(otherwise)}),
                        {&out, 1});
+    out.shape = like.shape;
+    out.strides = like.strides;
+    if (turned) out = call.runtime.apply(OperatorId::contiguous, {out});
   } catch (...) { // stopped, or memory was refused: in another order of elements the cotangent is still in `given`'s memory
     if (!cotangent.storage) {
       cotangent = operands[0];
@@ -72,8 +78,6 @@ Tensor over_cotangent_by_bits(const VjpCall& call, const Tensor& like, double ot
     give_back(call, cotangent);
     throw;
   }
-  out.shape = like.shape;
-  out.strides = like.strides;
   return out;
 }
 

@@ -35,6 +35,17 @@
 (check branched 'f32) ; expect: (#t ())
 (if (not (check-gradient (network (wave 'f64 1 12 12 12)) (list (* .3 (wave 'f64 16 12 3 3)) (* .2 (wave 'f64 8 16 3 3))))) (error "not its gradient")) ; expect any output
 (if (not (check-gradient (branched (wave 'f64 1 12 12 12)) (list (* .3 (wave 'f64 16 12 3 3)) (* .2 (wave 'f64 8 16 3 3))))) (error "not its gradient")) ; expect any output
+;;; case cotangents-in-another-order
+; Results of convolutions have channels last; what is transposed behind them has cotangents in another order, and the product's sum goes by it.
+(define x (randn '(1 1 32 32) 'f32 'cpu 1))
+(define k (randn '(4 1 3 3) 'f32 'cpu 4))
+(define (g pick) (lambda (w) (sumall (convolve (transpose (pick (convolve x w)) 2 3) k 1 1 1 4))))
+(for-each (lambda (pick) (show (same-under-all (g pick) (randn '(4 1 1 1) 'f32 'cpu 2)))) (list ReLU LeakyReLU (lambda (y) (max-pool (ReLU y) 2)) (lambda (y) (ReLU (transpose y 2 3)))))
+; expect: #t
+; expect: #t
+; expect: #t
+; expect: #t
+
 ;;; case done-without
 ; Normalised tensors, activations, weights of attention, cells: all are computed again, chains of them as well.
 (define (block x (list scale shift up down))

@@ -25,6 +25,8 @@
 (show (close? (j* (twice whole) at at) (j* (twice by-tiles) at at)))              ; expect: #t
 ; Tiles inside of tiles are the outer ones.
 (show (close? (net p x) (tiled (lambda (x) (tiled (lambda (x) (net p x)) x 2)) x 3))) ; expect: #t
+; Where there are no elements there is nothing to divide.
+(show (map size (list (tiled tanh (zeros '(1 0 32 32)) 2) (tiled tanh (zeros '(0 2 8 8)))))) ; expect: ((1 0 32 32) (0 2 8 8))
 ; The same bits under every schedule, and after every interruption.
 (define want (*j by-tiles at 1))
 (show (all? (lambda (base) (with-schedule (format "binomial,base=~a,snapshots=3" base) (lambda () (equal? want (checkpoint-*j by-tiles at 1))))) 200 2000 600)) ; expect: #t
