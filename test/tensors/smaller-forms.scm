@@ -1,4 +1,5 @@
 ; What a tape keeps in a smaller form, or does without: gradients are the same to the bit under every schedule and at every other split, and right.
+; timeout: 300
 (define (show x) (write x) (newline))
 (define specs '("tape" "bisection,base=16" "binomial,base=16" "binomial,base=16,snapshots=2" "sqrt,base=16" "online,base=16" "auto" "budget" "budget,memory=1" "budget,memory=100KiB" "budget,memory=400KiB"))
 (define (same-under-all f x)
