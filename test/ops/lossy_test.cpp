@@ -233,7 +233,8 @@ TEST_CASE("the small form takes less where elements tell about the same channel 
     for (std::int64_t channel = 0; channel < kChannels; ++channel)
       x.push_back(std::max(0.f, static_cast<float>(std::sin(0.01 * static_cast<double>(place + channel * channel * 50)))));
   // Where a step is small beside what changes from place to place, less of it is told.
-  for (const auto& [bound, part] : {std::pair(1e-1, 0.7), std::pair(1e-2, 0.7), std::pair(1e-3, 0.75), std::pair(1e-4, 0.85)}) {
+  for (const auto& of : {std::pair(1e-1, 0.7), std::pair(1e-2, 0.7), std::pair(1e-3, 0.75), std::pair(1e-4, 0.85)}) {
+    const double bound = of.first, part = of.second;
     const std::vector<std::uint8_t> fast = encoding_of(x, bound, true, kFast, kChannels),
                                     small = encoding_of(x, bound, true, kSmall, kChannels);
     CAPTURE(bound);
