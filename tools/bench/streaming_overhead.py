@@ -1,11 +1,12 @@
 """The part `overhead` of tools/bench/streaming: what streaming costs where all fits, so that nothing moves. A launch and a step of a training on the streaming
 device beside the same on the device that it wraps: both without a bound of its memory, so that nothing is ever planned, and both with one, where the first calls are recorded.
 
-A machine that is shared runs the same program in once or twice the time: short runs alternate, many times, and what the least of them and a quarter of them took is compared. A run is taken
-off one of a quarter of its steps, so that what is paid once, and the steps that are recorded, do not count."""
+A machine that is shared runs the same program in once or twice the time, for a second or so. So runs are short, and each is compared with the one before or behind it, on the device that it
+wraps; what is shown are the quartiles of these ratios."""
 import pathlib
 import re
 import shutil
+import statistics
 import subprocess
 import tempfile
 
@@ -14,29 +15,26 @@ from measuring import HERE, Failure, run_vmrun, show
 PLAIN, PLAIN_BOUNDED, UNBOUNDED, BOUNDED = DEVICES = ("emulated", "emulated,memory=2GiB", "emulated,host=2GiB", "emulated,memory=2GiB,host=2GiB")
 WRAPPED = {UNBOUNDED: PLAIN, BOUNDED: PLAIN_BOUNDED}
 MOST_NANOSECONDS, MOST_PERCENT = 300, 3  # the bars
-SHARES = (0, 0.25)  # of the runs, that were as fast as what is shown
 TIGHT = "emulated,memory=128KiB,host=2GiB"  # where launches follow a plan, and are counted
 NETWORKS = {"gpt": 4, "resnet": 4}  # blocks
 
 
-def measured(options, program, *arguments, steps):
-    """Device to the seconds of a step: of the least, and of a quarter of the runs. The devices alternate."""
-    lengths = (steps // 4, steps)
-    seconds, stats = {(device, length): [] for device in DEVICES for length in lengths}, {}
-    for _ in range(options.repeat):
-        for device, length in seconds:
-            done = run_vmrun(options.vmrun, program, *arguments, length, spill=f"--device={device}")
-            seconds[device, length].append(done.stats["wall_s"])
-            stats[device] = done.stats["device"]
-    moved = {key: stats[device][key] for device in WRAPPED for key in ("evictions", "write_backs", "bytes_out") if stats[device][key]}
+def measured(options, program, *arguments):
+    """Device to the ratios of the seconds that neighbouring runs took on it and on the device that it wraps: the first quarter, the median and the third quarter. And the median of the
+    seconds on the plain device."""
+    ratios, plain_seconds, moved = {device: [] for device in WRAPPED}, [], {}
+    for repetition in range(options.repeat):
+        for device, plain in WRAPPED.items():
+            seconds = {}
+            for which in (device, plain) if repetition % 2 else (plain, device):
+                done = run_vmrun(options.vmrun, program, *arguments, spill=f"--device={which}")
+                seconds[which] = done.stats["wall_s"]
+                moved |= {key: n for key in ("evictions", "write_backs", "bytes_out") if (n := done.stats["device"][key]) and which == device}
+            ratios[device].append(seconds[device] / seconds[plain])
+            plain_seconds.append(seconds[plain])
     if moved:
         raise Failure(f"WRONG: all fits, and yet there are {moved}")
-
-    def of_a_step(device, share):
-        few, many = (sorted(seconds[device, length])[int(share * (options.repeat - 1))] for length in lengths)
-        return (many - few) / (lengths[1] - lengths[0])
-
-    return {device: [of_a_step(device, share) for share in SHARES] for device in DEVICES}
+    return {device: statistics.quantiles(some, n=4) for device, some in ratios.items()}, statistics.median(plain_seconds)
 
 
 def instructions(vmrun, device, program, steps):
@@ -52,32 +50,28 @@ def listed(numbers, form):
 
 
 def of_launches(options):
-    program = HERE / "streaming_programs" / "launches.scm"
+    program, steps = HERE / "streaming_programs" / "launches.scm", options.launched_steps
     followed = [run_vmrun(options.vmrun, program, n, spill=f"--device={TIGHT}").stats["device"]["followed"] for n in (10, 20)]
     launches = (followed[1] - followed[0]) / 10  # of a step
-    seconds = measured(options, program, steps=options.launched_steps)
-
-    def nanoseconds(some):
-        return listed(some, lambda number: f"{number / launches * 1e9:.0f}") + " ns"
-
-    rows = [["1,000 numbers", f"{launches:.0f}", nanoseconds(seconds[PLAIN])]]
-    rows[0] += [nanoseconds([a - b for a, b in zip(seconds[device], seconds[plain])]) for device, plain in WRAPPED.items()] + [f"{MOST_NANOSECONDS} ns"]
+    ratios, plain_seconds = measured(options, program, steps)
+    plain = plain_seconds / steps / launches * 1e9
+    rows = [["1,000 numbers", f"{launches:.0f}", f"{plain:.0f} ns"]]
+    rows[0] += [listed(ratios[device], lambda ratio: f"{(ratio - 1) * plain:.0f}") + " ns" for device in WRAPPED] + [f"{MOST_NANOSECONDS} ns"]
     if shutil.which("valgrind"):
         counts = {device: instructions(options.vmrun, device, program, 20) - instructions(options.vmrun, device, program, 10) for device in DEVICES}
         rows.append(["the same, instructions", f"{launches:.0f}"] + [f"{(counts[device] - least) / 10 / launches:.0f}" for device, least in ((PLAIN, 0), *((device, counts[plain]) for device, plain in WRAPPED.items()))] + [""])
-    show("What a launch costs more where all streams and all fits", ["launches of", "a step", "plain", "more", "more, with a bound", "at most"], rows,
-         f"Times are of the clock: of the least of {options.repeat} runs that alternate, and of a quarter of them, by the steps behind the first quarter of {options.launched_steps}. "
+    show(f"What a launch costs more where all streams and all fits, {steps} steps", ["launches of", "a step", "plain", "more", "more, with a bound", "at most"], rows,
+         f"Times are of the clock and of whole runs, so the steps that are recorded count: quartiles over {options.repeat} pairs of neighbouring runs. "
          "Instructions are those of the thread that launches, by Valgrind, of a step behind the tenth.")
 
 
 def of_steps(options):
     rows = []
     for network, blocks in NETWORKS.items():
-        seconds = measured(options, HERE / "streaming_programs" / "train.scm", network, blocks, steps=options.trained_steps)
-        rows.append([network, listed(seconds[PLAIN], lambda number: f"{number * 1e3:.1f}") + " ms"])
-        rows[-1] += [listed([a / b for a, b in zip(seconds[device], seconds[plain])], lambda ratio: f"{100 * (ratio - 1):+.1f}") + " %" for device, plain in WRAPPED.items()]
-        rows[-1] += [f"{MOST_PERCENT} %"]
-    show("What a step of a training costs more where all streams and all fits", ["network", "plain", "more", "more, with a bound", "at most"], rows,
+        ratios, plain = measured(options, HERE / "streaming_programs" / "train.scm", network, blocks, options.trained_steps)
+        rows.append([network, f"{plain / options.trained_steps * 1e3:.1f} ms"])
+        rows[-1] += [listed(ratios[device], lambda ratio: f"{100 * (ratio - 1):+.1f}") + " %" for device in WRAPPED] + [f"{MOST_PERCENT} %"]
+    show(f"What a step of a training costs more where all streams and all fits, {options.trained_steps} steps", ["network", "plain", "more", "more, with a bound", "at most"], rows,
          "The same, of the programs of `training`, with memory for everything.")
 
 
