@@ -194,7 +194,7 @@
     (cond ((%input? node) #f)
           ((if (null? space) #t (< (apply * space) 2)) #f)
           ((memq operator '(convolve convolve-add-tied transpose-convolve max-pool average-pool concat-tensors
-                            narrow-tensor crop chunk slice pad expand-tensor))
+                            narrow-tensor crop chunk slice pad expand-tensor dropout dropout-planewise))
            #t)
           ((memq operator '(interpolate-nearest interpolate-linear)) (%whole-factors? node nodes))
           ((%pointwise? operator) #t)

@@ -310,6 +310,7 @@
          (max-pool (%padded (car operands) region both -inf.0) (cadr operands) (%operand operands 2 (cadr operands)) both)))
       ((average-pool) (%average-pooled (%with-padding-alone node operands box segment 0 2) (%or-no-padding (car regions) box)))
       ((narrow-tensor crop chunk) (car operands))
+      ((dropout dropout-planewise) (%dropped operator operands box (%node-sizes node)))
       ((slice)
        (let ((axis (%axis "slice" (cadr operands) (length (cdr box)))))
          (slice (car operands) axis 0 (list-ref (size (car operands)) axis) (%operand operands 4 1))))
@@ -367,6 +368,12 @@
                                 sizes strides both #t)))))
 ; A flag, which may be #f.
 (define (%operand-given? operands i otherwise) (if (< i (length operands)) (list-ref operands i) otherwise))
+
+; What the whole drops there; it may be a part of something larger itself.
+(define (%dropped operator operands box sizes)
+  (apply-operator operator
+                  (append (list-head operands 3)
+                          (list (map + (car box) (%each-axis (%operand operands 3 (map (lambda (n) 0) sizes)) '())) (%operand operands 4 sizes)))))
 
 ; The transpose of the region alone, of which the box is cut out; where it begins and ends along each axis.
 (define (%transpose-convolved operands region box)

@@ -252,6 +252,7 @@ class Generator:
                 lambda: "(tanh (car (batch-normalization-training %s (fill '(1) .7 'f64) (fill '(1) .1 'f64) .5)))" % z,
                 lambda: "(let ((z %s)) (- z (mean z '(2 3) #t)))" % z,
                 lambda: '(* %s (sin %s))' % (z, other()),
+                lambda: '(dropout%s %s .3 %d)' % (r.choice(['', '-planewise']), z, r.randrange(9)),
                 lambda: '(part-of (concat-tensors (list %s %s) %d) 0 0)' % (z, other(), r.randrange(2, 4)),
             ] + ([] if self.smooth else [lambda: '(part-of (max-pool (ReLU %s) 2 1 1) %d 1)' % (z, r.randrange(2))]))()
         return '(in-tiles (lambda (z) %s) %s%s)' % (z, self.tensor(env, depth - 1), r.choice(['', ' 1', ' 2', " '(2 3)", " '(1 2)"]))

@@ -68,6 +68,7 @@
   (list convolution convolution convolution tied widened skipped joined continued normed tested squeezed grouped
         (pooled max-pool) (pooled (lambda (x k s p) (average-pool x k s p #t))) (pooled (lambda (x k s p) (average-pool x k s p #f)))
         (simple (lambda (x key axes) (ReLU x))) (simple (lambda (x key axes) (LeakyReLU x .3))) (simple (lambda (x key axes) (* (tanh x) 1.5)))
+        (simple (lambda (x key axes) (dropout x .2 key))) (simple (lambda (x key axes) (dropout-planewise x .2 key)))
         (simple (lambda (x key axes) (softmax x 1))) (simple (lambda (x key axes) (upsample-nearest x 2)))
         (simple (lambda (x key axes) (downsample-nearest x 2))) (simple (lambda (x key axes) (interpolate x 2)))
         (simple (lambda (x key axes) (slice x -1 1 (- (list-ref (size x) (+ axes 1)) 1) 2)))
