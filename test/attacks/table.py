@@ -814,6 +814,18 @@ TILES = [
     Attack("a recorded tensor of a place that is none", "(tiled (lambda (x) (vector '%recorded 'f32 '(1 1 4 4) 'cpu 'ReLU (list x) 0 'there)) (ones '(1 1 4 4)) 2)", (ERROR, ENDED)),
     Attack("a recorded tensor of a place beyond the program", "(tiled (lambda (x) (vector '%recorded 'f32 '(1 1 4 4) 'cpu 'ReLU (list x) 0 123456789012)) (ones '(1 1 4 4)) 2)", (ERROR, ENDED)),
     Attack("a key that is made up", "(display (dropout (ones '(4)) .5 (vector '%key -1 'x)))", ERROR),
+    Attack("a key that is made up, of a part", "(display (tiled (lambda (x) (dropout x .5 (vector '%key 'x 1) '(0 0 0 0) '(1 1 4 4))) (ones '(1 1 4 4)) 2))", ERROR, "a key, which is an integer"),
+    Attack("dropout of a part of something endless", "(dropout (ones '(1 1 2)) .5 7 '(0 0 0) '(3037000500 3037000500 4))", ERROR, "is not in a tensor of shape"),
+    Attack("dropout of a part at the end of what there may be", "(sumall (dropout (ones '(2 1 2)) .5 7 '(9007199254740990 0 1) '(9007199254740992 1 3)))", ENDED),
+    Attack("dropout of a stretched tensor by tiles", "(define x (expand-tensor (fill '(1 1 1 1) 1.) '(1 1 100000 100000)))\n(tiled (lambda (x) (max-pool (dropout x .5 7) 100)) x)", (OVER, STOPPED)),
+    Attack("tiles of what does not fit", "(define x (expand-tensor (fill '(1 1 1 1) 1.) '(1 1 100000 100000)))\n(tiled (lambda (x) (softmax x 3)) x)", ERROR, "does not fit into the memory"),
+    Attack("tiles of what does not fit, again and again", "(define x (expand-tensor (fill '(1 1 1 1) 1.) '(1 1 100000 100000)))\n(define (again) (call-with-error-handler (lambda (m l) 0) (lambda () (tiled (lambda (x) (softmax x 3)) x))))\n(let loop () (again) (loop))", STOPPED),
+    Attack("tiles of what does not fit, with views around it", "(define x (expand-tensor (fill '(1 1 1 1) 1.) '(1 1 100000 100000)))\n(tiled (lambda (x) (tanh (view (permute (softmax (permute x '(0 2 3 1)) 1) '(0 3 2 1)) '(1 1 1000 10000000)))) x)", ERROR, "does not fit into the memory"),
+    Attack("reports of tiles without end", "(define x (ones '(1 1 4 4)))\n(let loop () (tiled tanh x 2) (loop))", (OVER, STOPPED), options=("--explain",)),
+    Attack("a report of a long graph", "(display (size (tiled (lambda (x) (let loop ((i 0) (x x)) (if (= i 20000) x (loop (+ i 1) (tanh x))))) (ones '(1 1 4 4)) 2)))", (ENDED, OVER, STOPPED), options=("--explain",)),
+    Attack("a long graph of views", "(display (size (tiled (lambda (x) (let loop ((i 0) (x x)) (if (= i 2000) x (loop (+ i 1) (permute (view x '(1 2 1 2 4)) '(0 1 2 4 3)))))) (ones '(1 1 4 4)) 2)))", (ENDED, ERROR, OVER, STOPPED)),
+    Attack("places that are moved without end", "(display (size (tiled (lambda (x) (let loop ((i 0) (x x)) (if (= i 3000) x (loop (+ i 1) (tanh (permute x '(0 2 3 1))))))) (ones '(1 4 4 4)) 2)))", (ENDED, OVER, STOPPED)),
+    Attack("a graph of a long list", "(tiled (lambda (x) (stack (let loop ((i 0) (l '())) (if (= i 100000) l (loop (+ i 1) (cons x l)))) 4)) (ones '(1 1 4 4)) 2)", (ENDED, OVER, STOPPED)),
     Attack("operands without end", ONE + "(apply-operator 'concat-tensors (list (let loop ((i 0) (l '())) (if (= i 1000000) l (loop (+ i 1) (cons one l)))) 0))", (OVER, STOPPED, ERROR)),
 ]
 
