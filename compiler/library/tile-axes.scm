@@ -35,12 +35,11 @@
     (if (if (%moves? node) (< 0 (apply * sizes)) #f)
         (let* ((described (map (lambda (o) (%described o nodes leaves)) (%node-operands node))) (zeros (map (lambda (n) 0) sizes)) (ones (map (lambda (n) 1) sizes)))
           (define (regions starts extents) (%node-regions node (%regions node described (cons starts extents))))
-          (define (at axis l n) (append (list-head l axis) (cons n (list-tail l (+ axis 1)))))
           (let* ((first (regions zeros ones))
                  (by-axis (map (lambda (axis n)
                                  (if (= n 1)
                                      #f
-                                     (cons (regions (at axis zeros (- n 1)) ones) (regions zeros (at axis ones (quotient (+ n 1) 2))))))
+                                     (cons (regions (%with-item zeros axis (- n 1)) ones) (regions zeros (%with-item ones axis (quotient (+ n 1) 2))))))
                                (iota rank) sizes))
                  (found (map (lambda (i) (%followed-axis i from all first by-axis)) (iota (fold-left max 0 (map (lambda (n) (length (%node-axes (list-ref all n)))) from)))))
                  (there (filter (lambda (axis) axis) found)))
@@ -86,11 +85,11 @@
                              (else (car moving)))))))
              #f from))
 
-; What is computed on regions of its operands as on the whole, or as %part does.
+; What is computed on regions of its operands as on the whole, or as %part does, wherever axes of space are. Vectors of batch normalisation are those of all channels.
 (define (%moves? node)
   (let ((operator (%node-operator node)))
     (if (%pointwise? operator)
-        #t
+        (not (eq? operator '%normalized))
         (memq operator '(view permute transpose flip stack concat-tensors narrow-tensor crop chunk slice pad expand-tensor dropout dropout-planewise matmul
                          layer-normalization rms-normalization softmax log-softmax fused-scale-mask-softmax sum mean max-over min-over prod norm logsumexp
                          variance argmax argmin sort argsort)))))

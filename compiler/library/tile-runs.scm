@@ -212,11 +212,19 @@
     (let %tile-work/loop ((members prepared) (boxes boxes) (work '()))
       (if (null? members)
           (list work (map (lambda (n) (%box-of n boxes)) (vector-ref segment 2)) out)
-          (let* ((member (caar members)) (n (vector-ref member 0)) (box (%box-of n boxes)))
+          (let* ((member (caar members)) (n (vector-ref member 0)) (box (%whole-lines (vector-ref member 1) (%box-of n boxes))))
             (if box
                 (let ((regions (%regions (vector-ref member 1) (cdar members) box)) (boxes (remove (lambda (entry) (= n (car entry))) boxes)))
                   (%tile-work/loop (cdr members) (%with-boxes (%node-operands (vector-ref member 1)) regions boxes) (cons (cons member (cons box regions)) work)))
                 (%tile-work/loop (cdr members) boxes work)))))))
+
+; What is computed of whole lines gives whole lines, whatever part of them is wanted: these lie along other axes than those of space.
+(define (%whole-lines node box)
+  (if (if box (memq (%node-operator node) '(%normalized layer-normalization rms-normalization softmax log-softmax fused-scale-mask-softmax sort argsort)) #f)
+      (fold-left (lambda (box axis n)
+                   (if (memv axis (%node-axes node)) box (cons (%with-item (car box) axis 0) (%with-item (cdr box) axis n))))
+                 box (iota (length (%node-sizes node))) (%node-sizes node))
+      box))
 
 ; Of a tile, #f where it has none: what lacks an axis of space is all in the first tile along that.
 (define (%output-box node counts tile)

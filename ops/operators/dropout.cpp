@@ -95,13 +95,13 @@ private:
 };
 
 void dropout_kernel(const KernelCall& call) {
+  if (call.outputs[0].elements() == 0) return;
   const int rank = call.outputs[0].shape.rank();
   const DrawnPlaces places(call, rank);
   const int first = places.run_axis();
   const unsigned run = ((1u << rank) - 1) & ~((1u << first) - 1);
   const cpu::Groups from(call.inputs[0], run), to(call.outputs[0], run);
   const std::int64_t n = from.size(), blocks = (n - 1) / cpu::kGroupBlock + 1; // of a run
-  if (call.outputs[0].elements() == 0) return;
   const double p = call.attributes[0].number();
   const std::int64_t grain = cpu::kElementsInline / 8 / std::min(n, cpu::kGroupBlock);
   cpu::parallel_for(from.count() * blocks, grain, [&](std::int64_t begin, std::int64_t end) {
@@ -119,6 +119,7 @@ void dropout_kernel(const KernelCall& call) {
 }
 
 void planewise_kernel(const KernelCall& call) {
+  if (call.outputs[0].elements() == 0) return;
   const unsigned plane = ((1u << call.outputs[0].shape.rank()) - 1) & ~3u;
   const DrawnPlaces places(call, 2);
   const cpu::Groups from(call.inputs[0], plane), to(call.outputs[0], plane);

@@ -262,6 +262,7 @@ class Generator:
                 lambda: "(permute (matmul (sin (permute %s '(0 2 3 1))) (view (mean %s) '(1 1))) '(0 3 1 2))" % (z, other()),
                 lambda: "(flip (tanh (view (transpose (view %s '(1 2 1 1 3)) 1 2) '(1 1 2 3))) '(%d))" % (z, r.randrange(2, 4)),
                 lambda: '(sum (stack (list %s (sin %s)) %d) %d)' % ((z, other()) + (r.randrange(5),) * 2),
+                lambda: "(let ((z (log-softmax (concat-tensors (list %s %s) 1) 1))) (slice z 1 %s))" % (z, other(), r.choice(['0 1', '1 2'])),
                 lambda: '(dropout%s %s .3 %d)' % (r.choice(['', '-planewise']), z, r.randrange(9)),
                 lambda: '(part-of (concat-tensors (list %s %s) %d) 0 0)' % (z, other(), r.randrange(2, 4)),
             ] + ([] if self.smooth else [lambda: '(part-of (max-pool (ReLU %s) 2 1 1) %d 1)' % (z, r.randrange(2))]))()

@@ -73,7 +73,7 @@ def check_batch(vmrun, seeds):
         path = os.path.join(folder, 'batch.scm')
         with open(path, 'w', encoding='utf-8') as file:
             file.write(program(seeds))
-        code, out, err = execute([vmrun, '--seed=%d' % seeds[0]] + within_memory(seeds[0] // 10) + [path])
+        code, out, err = execute([vmrun, '--seed=%d' % seeds[0]] + within_memory(seeds[0] // len(seeds)) + [path])
     lines = out.split('\n')
     wrong = [line[:1000] for line in lines if line.startswith('FAIL')]
     ran = sum(line.startswith('RUN ') for line in lines)

@@ -34,6 +34,16 @@
 ; Mirrors, and tensors beside each other.
 (show (segments (lambda (x) (tanh (flip (conv x) '(2 3)))))) ; expect: (((convolve flip tanh) (3 2)))
 (show (segments (lambda (x) (sum (stack (list (conv x) (tanh x)) 4) '(4))))) ; expect: (((convolve tanh stack sum) (3 2)))
+; A part of lines that are computed as wholes, channels in front of space and behind it.
+(define (behind x) (permute (conv x) '(0 2 3 1)))
+(define (not-tiled names) (filter (lambda (name) (equal? name 'differ)) names))
+(show (not-tiled (map (lambda (f) (segments (lambda (x) (let ((y (behind x))) (* y (slice (f y) 3 2 3))))))
+                      (list (lambda (y) (softmax y 3)) (lambda (y) (log-softmax y 3)) (lambda (y) (sort y 3)) (lambda (y) (layer-normalization y g g))
+                            (lambda (y) (rms-normalization y g)) (lambda (y) (fused-scale-mask-softmax y (list->tensor '(0 1 0 0 1 0 0 0) 'u8) .5)))))) ; expect: ()
+(show (not-tiled (map (lambda (f) (segments (lambda (x) (crop (f (conv x)) '(0 1 0 0) '(2 3 12 10)))))
+                      (list (lambda (y) (softmax y 1)) (lambda (y) (log-softmax y 1)) (lambda (y) (sort y 1)) (lambda (y) (car (batch-normalization-training y g g 1e-3))))))) ; expect: ()
+; Batches are normalised where space lies behind the channels.
+(show (segments (lambda (x) (car (batch-normalization-training (permute (tanh x) '(0 3 1 2)) (list->tensor (iota 10)) (ones '(10) 'f64) 1e-3))))) ; expect: (((tanh permute) (3 2)) ((%normalized) (3 2)))
 ; Operators that expect space behind the channels, where it is elsewhere, begin a segment.
 (show (segments (lambda (x) (conv (transpose (conv x)))))) ; expect: (((convolve transpose) (3 2)) ((convolve) (3 2)))
 (show (segments (lambda (x) (+ (conv x) (pad (transpose x) '(0 0 0 0) '(0 0 2 -2)))))) ; expect: (((convolve transpose) (3 2)) ((pad %add) (3 2)))
