@@ -1,8 +1,8 @@
 // Threads of streams. Work waits for earlier work only, so waiting cannot go round in a circle.
 #include "ops/emulated/stream.h"
 
-#include "ops/cpu/device/soon.h"
-#include "ops/cpu/device/workers.h"
+#include "ops/denormals.h"
+#include "ops/soon.h"
 
 #include <algorithm>
 #include <cstring>
@@ -107,7 +107,7 @@ void Stream::run(Streams& all, Faults& faults, std::atomic<bool>& kernels) {
   const Meter::Installed installed(&meter_);
   for (;;) {
     std::list<Work> taken;
-    cpu::soon(kMoment, [this] { return has_queued_.load(std::memory_order_relaxed); });
+    soon(kMoment, [this] { return has_queued_.load(std::memory_order_relaxed); });
     {
       std::unique_lock lock(mutex_);
       queued_.wait(lock, [this] { return ending_ || !queue_.empty(); });

@@ -1,7 +1,7 @@
 // See workers.h.
 #include "ops/cpu/device/workers.h"
 
-#include "ops/cpu/device/soon.h"
+#include "ops/soon.h"
 
 #include <algorithm>
 #include <chrono>

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace cairn::ops::cpu {
+namespace cairn::ops {
 
 // Whether `there` was true within `moment`.
 template <class There> bool soon(std::chrono::microseconds moment, There&& there) {
@@ -20,4 +20,4 @@ template <class There> bool soon(std::chrono::microseconds moment, There&& there
   return false;
 }
 
-} // namespace cairn::ops::cpu
+} // namespace cairn::ops
