@@ -79,7 +79,7 @@ public:
 
   void launch(StreamKind stream, const Launch& launch) override {
     this->stream(stream).wait_until_not_full(meter());
-    std::list<Work> made(1);
+    std::list<Work> made = this->stream(stream).one();
     Work& work = made.front();
     ledger().make_way_for_scratch(); // what is refused later cannot be begun again
     work.scratch_limit = ledger().scratch_headroom();
@@ -395,8 +395,8 @@ private:
     work.kernel = nullptr;
     work.bytes = 0;
   }
-  std::list<Work> copy(StreamKind direction, void* to, const void* from, std::int64_t bytes) const {
-    std::list<Work> one(1);
+  std::list<Work> copy(StreamKind direction, void* to, const void* from, std::int64_t bytes) {
+    std::list<Work> one = stream(direction).one();
     Work& work = one.front();
     work.to = to;
     work.from = from;

@@ -79,11 +79,19 @@ void Stream::wait_until_not_full(const Meter* meter) {
   if (!has_room()) wait(meter, has_room);
 }
 
+std::list<Work> Stream::one() {
+  if (spare_.empty()) return std::list<Work>(1);
+  std::list<Work> one;
+  one.splice(one.end(), spare_, spare_.begin());
+  return one;
+}
+
 void Stream::push(std::list<Work> work) noexcept {
   unfinished_.fetch_add(1, std::memory_order_relaxed);
   {
     const std::lock_guard lock(mutex_);
     queue_.splice(queue_.end(), work);
+    if (spare_.empty()) spare_.swap(given_back_);
     has_queued_.store(true, std::memory_order_relaxed);
   }
   queued_.notify_one();
@@ -105,17 +113,19 @@ void Stream::note_done(Ticket ticket) {
 void Stream::run(Streams& all, Faults& faults, std::atomic<bool>& kernels) {
   const FlushDenormals flush;
   const Meter::Installed installed(&meter_);
+  std::list<Work> done;
   for (;;) {
     std::list<Work> taken;
     soon(kMoment, [this] { return has_queued_.load(std::memory_order_relaxed); });
     {
       std::unique_lock lock(mutex_);
+      if (given_back_.empty()) given_back_.swap(done);
       queued_.wait(lock, [this] { return ending_ || !queue_.empty(); });
       if (queue_.empty()) return;
       taken.swap(queue_);
       has_queued_.store(false, std::memory_order_relaxed);
     }
-    for (; !taken.empty(); taken.pop_front()) {
+    while (!taken.empty()) {
       Work& work = taken.front();
       try {
         perform(work, all, faults, kernels);
@@ -123,6 +133,9 @@ void Stream::run(Streams& all, Faults& faults, std::atomic<bool>& kernels) {
         faults.note_refusal();
       }
       note_done(work.operation.ticket);
+      if (done.size() == kMostSpare) done.pop_front();
+      work.clear();
+      done.splice(done.end(), taken, taken.begin());
     }
   }
 }

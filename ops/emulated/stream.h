@@ -41,6 +41,19 @@ struct Work {
   std::chrono::nanoseconds transfer{}; // how long a copy takes at least
   std::shared_ptr<Reader> reader;      // who waits for what is copied out
   std::span<std::byte> through;        // the buffer of the stream's that a copy goes through; empty: none
+
+  // As new, but for the memory of its lists.
+  void clear() noexcept {
+    Work empty;
+    const auto keep = [](auto& from, auto& to) {
+      from.clear();
+      to.swap(from);
+    };
+    keep(needs, empty.needs);
+    keep(inputs, empty.inputs);
+    keep(outputs, empty.outputs);
+    *this = std::move(empty);
+  }
 };
 
 // The host reads into memory of its own, which may be gone when it does not wait to the end: then nothing more is written there.
@@ -70,6 +83,8 @@ public:
   void end() { meter_.cancel(); }
   // Waits while kMostQueued operations are queued. Throws Cancelled if the meter says so.
   void wait_until_not_full(const Meter* meter);
+  // One operation to be filled in, of the thread that pushes: one that was done has its memory here already.
+  std::list<Work> one();
   // After that wait, of the same thread. `work` has one element, so that nothing can fail here.
   void push(std::list<Work> work) noexcept;
   // May be called from any thread: waits until that operation has been done. Throws Cancelled if there is a meter and it says
@@ -81,6 +96,7 @@ public:
 
 private:
   static constexpr std::size_t kMostQueued = 4096; // operations
+  static constexpr std::size_t kMostSpare = 64;    // operations that were done, for whose memory there is a use
   template <class Done> void wait(const Meter* meter, Done&& done);
   void note_done(Ticket ticket);
   void run(Streams& all, Faults& faults, std::atomic<bool>& kernels);
@@ -89,7 +105,8 @@ private:
 
   std::mutex mutex_;
   std::condition_variable queued_, finished_;
-  std::list<Work> queue_;
+  std::list<Work> queue_, given_back_;
+  std::list<Work> spare_;                   // those of the thread that pushes: what one thread frees for another takes long
   std::atomic<bool> has_queued_ = false;    // for the thread to look at before it sleeps
   std::atomic<std::size_t> unfinished_ = 0; // operations that are queued, or that the thread has taken
   std::atomic<int> waiting_ = 0;            // threads that `finished_` is for
