@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace cairn::ops::streaming {
@@ -28,11 +29,13 @@ public:
   void note_relief() override { residency_.note_relief(); }
 
   void launch(StreamKind stream, const Launch& launch) override {
-    const std::span<const Operand> operands = collected(launch);
-    residency_.begin_launch(operands, launch.cost);
     if (residency_.has_one_stream()) stream = StreamKind::execute;
-    queue(stream, launch, operands);
-    residency_.end_launch(stream, operands, launch.writes, launch.op, maker);
+    if (!launched_where_all_is(stream, launch)) {
+      const std::span<const Operand> operands = collected(launch);
+      residency_.begin_launch(operands, launch.cost);
+      queue(stream, launch, operands);
+    }
+    residency_.end_launch(stream, launch, maker);
   }
 
   void begin_call(std::uint64_t code, std::span<Storage* const> leaves) override {
@@ -68,6 +71,36 @@ public:
 private:
   static bool is_ours(const Block& block) { return Residency::is_name(block.data); }
 
+  // Most launches by far: nobody wants to know of it, all that is read is there, and what is written as well, or it has no elements
+  // yet and finds free memory. False: it is another one, and nothing has been queued.
+  bool launched_where_all_is(StreamKind stream, const Launch& launch) {
+    if (residency_.notes_launches()) return false;
+    ++launches_;
+    grow(blocks_, launch.reads.size() + launch.writes.size());
+    Block** there = blocks_.data();
+    std::int64_t hits = 0, bytes = 0; // those of each block once
+    for (Block* const block : launch.reads) {
+      *there++ = is_ours(*block) ? streamed(*block).on_device : block;
+      if (!is_ours(*block)) continue;
+      if (!streamed(*block).device_is_current) return false;
+      ++hits;
+      if (std::exchange(streamed(*block).launch, launches_) != launches_) bytes += block->bytes;
+    }
+    for (std::size_t i = 0; i < launch.writes.size(); ++i) {
+      Block& block = *launch.writes[i];
+      if (is_ours(block) && streamed(block).launch != launches_) {
+        StreamedBlock& made = streamed(block);
+        if (made.written() || !is_written_whole(block, launch, i) || !residency_.finds_room(made)) return false;
+        made.launch = launches_;
+        bytes += block.bytes;
+      }
+      *there++ = is_ours(block) ? streamed(block).on_device : &block;
+    }
+    residency_.note_found(hits, bytes);
+    launch_there(stream, launch);
+    return true;
+  }
+
   // What is ours of what the launch uses.
   std::span<const Operand> collected(const Launch& launch) {
     ++launches_;
@@ -101,9 +134,13 @@ private:
     Block** const blocks = blocks_.data();
     const auto there = [](Block* block) { return is_ours(*block) ? streamed(*block).on_device : block; };
     std::ranges::transform(launch.writes, std::ranges::transform(launch.reads, blocks, there).out, there);
+    launch_there(stream, launch);
+  }
+  void launch_there(StreamKind stream, const Launch& launch) {
     translate(launch.inputs, launch.reads, launch.writes);
     translate(launch.outputs, launch.writes, launch.reads);
-    const std::span<Block*const> reads(blocks, launch.reads.size()), writes(reads.end(), launch.writes.size());
+    const std::span<Block* const> blocks(blocks_);
+    const auto reads = blocks.first(launch.reads.size()), writes = blocks.subspan(launch.reads.size(), launch.writes.size());
     wrapped_.launch(stream, Launch{launch.op, launch.inputs, launch.outputs, launch.attributes, reads, writes, launch.cost});
   }
   template <class T> static void grow(std::vector<T>& buffer, std::size_t size) {

@@ -19,7 +19,9 @@ plans::Name paged_name(const StreamedBlock& block) { return plans::born_name(blo
 } // namespace
 
 Residency::Residency(Ledger& ledger, Device& wrapped)
-    : wrapped_(wrapped), backing_(*wrapped.backing()), tiers_(ledger, backing_, counts_, *this) {
+    : wrapped_(wrapped), backing_(*wrapped.backing()),
+      has_one_stream_(plans::is_unified(backing_.streaming().policy) || backing_.streaming().policy == plans::Policy::waiting),
+      tiers_(ledger, backing_, counts_, *this) {
   backing_.set_evictor(this);
   const plans::Policy policy = backing_.streaming().policy;
   if (!plans::is_unified(policy)) return;
@@ -112,16 +114,18 @@ bool Residency::finds_all(std::span<const Operand> operands) {
     if (use != plans::Use::write_whole) {
       if (!block->device_is_current) return false;
       ++hits;
-    } else if (!block->charged) { // what the machine has no room for may make way
+    } else if (!finds_room(*block)) {
       return false;
-    } else if (block->on_device == nullptr) {
-      block->on_device = backing_.take_on_device(block->bytes);
-      if (block->on_device == nullptr) return false;
-      residents_.put(*block, false);
     }
   }
-  counts_.hits += hits;
-  at_once_.note(own_bytes() + bytes);
+  note_found(hits, bytes);
+  return true;
+}
+
+bool Residency::take_if_there_is_room(StreamedBlock& block) {
+  block.on_device = backing_.take_on_device(block.bytes);
+  if (block.on_device == nullptr) return false;
+  residents_.put(block, false);
   return true;
 }
 
@@ -227,20 +231,24 @@ void Residency::trace_moment(std::string_view what) {
 }
 
 // The launch has been queued, so nothing may fail here: what is not noted now will be when it is used again.
-void Residency::end_launch(StreamKind stream, std::span<const Operand> operands, std::span<Block* const> writes,
-                           const Operator& op, const Device::Maker& maker) noexcept {
+void Residency::end_launch(StreamKind stream, const Launch& launch, const Device::Maker& maker) noexcept {
   const plans::Picoseconds end = backing_.end_of_launches(stream);
-  for (const auto& [block, use, is_read] : operands) {
-    if (plans::writes(use)) {
-      block->made_by = &op;
-      block->maker = maker;
-      written_on_device(*block);
-    }
-    residents_.put(*block, !block->has_copy_below(), end);
-    tiers_.used(*block);
+  const auto used = [&](StreamedBlock& block) {
+    residents_.put(block, !block.has_copy_below(), end);
+    tiers_.used(block);
+  };
+  for (Block* const block : launch.reads)
+    if (is_name(block->data)) used(streamed(*block));
+  for (Block* const written : launch.writes) {
+    if (!is_name(written->data)) continue;
+    StreamedBlock& block = streamed(*written);
+    block.made_by = &launch.op;
+    block.maker = maker;
+    written_on_device(block);
+    used(block);
   }
   try {
-    if (residents_.foresees()) write_back_ahead(writes);
+    if (residents_.foresees()) write_back_ahead(launch.writes);
     residents_.tick();
     if (tiers_.have_disk()) {
       tiers_.work_ahead(residents_);

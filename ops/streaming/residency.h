@@ -42,6 +42,16 @@ public:
   // Whether a launch finds all that it uses, or free memory for what it makes, which is taken: then nothing has to give way, and
   // nothing need be pinned. What it finds are hits.
   bool finds_all(std::span<const Operand> operands);
+  // The same of one block of which all is written.
+  bool finds_room(StreamedBlock& block) {
+    if (!block.charged) return false; // what the machine has no room for may make way
+    return block.on_device != nullptr || take_if_there_is_room(block);
+  }
+  // A launch finds all: how many of what it uses had to be there, and the bytes of all of it.
+  void note_found(std::int64_t hits, std::int64_t bytes) {
+    counts_.hits += hits;
+    at_once_.note(own_bytes() + bytes);
+  }
   // Blocks that a launch uses that does not find all stay on the device until it has been queued; first of all those that are
   // there, so that none of them gives way to another. One launch is put together at a time, and nothing else pins what it uses
   // meanwhile.
@@ -69,14 +79,12 @@ public:
 
   // Around a launch: what it uses, before anything is brought; and that it has been queued, with what it writes in order.
   void begin_launch(std::span<const Operand> operands, const Cost& cost);
-  // `op` and `maker`: what made the elements that it writes, and where in the program.
-  void end_launch(StreamKind stream, std::span<const Operand> operands, std::span<Block* const> writes, const Operator& op,
-                  const Device::Maker& maker) noexcept;
+  // `maker`: where in the program the elements were made that it writes.
+  void end_launch(StreamKind stream, const Launch& launch, const Device::Maker& maker) noexcept;
+  // Whether anybody wants to know what a launch uses, before it is queued.
+  bool notes_launches() const { return unified_ != nullptr || course_.is_noted(); }
   // What these policies are compared with has no stream for updates.
-  bool has_one_stream() const {
-    const plans::Policy policy = backing_.streaming().policy;
-    return plans::is_unified(policy) || policy == plans::Policy::waiting;
-  }
+  bool has_one_stream() const { return has_one_stream_; }
   Memories memories() const;
   void begin_peaks();
   // An operand that is named once more than it is brought.
@@ -106,6 +114,7 @@ private:
   void bring_to_device(StreamedBlock& block, std::string_view reason);
   void take_on_device(StreamedBlock& block);
   bool make_on_device(StreamedBlock& block); // false: there is no room
+  bool take_if_there_is_room(StreamedBlock& block);
   // So that the host's copy is current.
   void write_back(StreamedBlock& block, std::string_view reason);
   void drop_on_device(StreamedBlock& block) noexcept;
@@ -134,6 +143,7 @@ private:
 
   Device& wrapped_;
   Backing& backing_;
+  const bool has_one_stream_;
   Counts counts_;
   Tiers tiers_;
   Peak at_once_;                       // bytes that had to be on the device together
