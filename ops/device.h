@@ -38,9 +38,6 @@ using Ticket = std::uint64_t;
 struct Block {
   void* data = nullptr; // device address
   std::int64_t bytes = 0;
-  Ticket writer = 0;
-  StreamKind writer_stream = StreamKind::execute;
-  Ticket readers[kStreams] = {};
 };
 
 // The accounts of whoever owns a device (a machine): its memory is charged to them. `charge` may throw to refuse; it is called

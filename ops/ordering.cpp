@@ -19,9 +19,9 @@ void writer_of(const TrackedBlock& block, Tickets& after, Tickets& known) {
   join(known, block.earlier_known);
 }
 
-void elements_of(const Block& block, Tickets& after) {
+void elements_of(const TrackedBlock& block, Tickets& after) {
   add_ticket(after, block.writer_stream, block.writer);
-  for (std::size_t i = 0; i < kStreams; ++i) after[i] = std::max(after[i], block.readers[i]);
+  join(after, block.readers);
 }
 
 } // namespace
@@ -64,13 +64,15 @@ Operation Ordering::add(StreamKind stream, std::span<Block* const> reads, std::s
   join(operation.known, host_);
   if (!forget_) {
     Tickets after{}, learned{};
-    for (const Block* block : reads) {
-      writer_of(tracked(*block), after, learned);
-      add_ticket(operation.about, block->writer_stream, block->writer);
+    for (const Block* b : reads) {
+      const TrackedBlock& block = tracked(*b);
+      writer_of(block, after, learned);
+      add_ticket(operation.about, block.writer_stream, block.writer);
     }
-    for (const Block* block : writes) {
-      uses(tracked(*block), after, learned);
-      elements_of(*block, operation.about);
+    for (const Block* b : writes) {
+      const TrackedBlock& block = tracked(*b);
+      uses(block, after, learned);
+      elements_of(block, operation.about);
     }
     for (std::size_t i = 0; i < kStreams; ++i) operation.waits[i] = i != own && after[i] > operation.known[i] ? after[i] : 0;
     join(operation.known, after);
@@ -89,8 +91,7 @@ Operation Ordering::add(StreamKind stream, std::span<Block* const> reads, std::s
     block.writer = operation.ticket;
     block.writer_stream = stream;
     block.writer_known = operation.known;
-    block.earlier = block.earlier_known = {};
-    std::fill(std::begin(block.readers), std::end(block.readers), 0);
+    block.earlier = block.earlier_known = block.readers = {};
     block.reader_known = {};
   }
   return operation;

@@ -137,10 +137,9 @@ void Residents::remove(Resident& block) noexcept {
   }
 }
 
-void Residents::dropped(Resident& block) noexcept {
-  if (block.here) take_out(block);
+void Residents::dropped(Name name) noexcept {
   if (missing_.empty()) return;
-  if (const auto planned = follower_->planned(block.name)) remove_missing(*planned);
+  if (const auto planned = follower_->planned(name)) remove_missing(*planned);
 }
 
 void Residents::replan() {

@@ -74,7 +74,11 @@ public:
   // The copy has gone, the block has not.
   void remove(Resident& block) noexcept;
   // The block does not exist any more, wherever it was. (To be told to the follower, too, and to it behind this.)
-  void dropped(Resident& block) noexcept;
+  void dropped(Resident& block) noexcept {
+    if (block.here) take_out(block);
+    dropped(block.name);
+  }
+  void dropped(Name name) noexcept; // it is not here
   // After a launch that wrote the block: it will have to be copied out, so that may be queued at once.
   bool must_out(const Resident& block) const { return foresees() && will_be_copied_out(block); }
   // Whether so many bytes may come before they are asked for.

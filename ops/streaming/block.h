@@ -15,7 +15,8 @@ namespace cairn::ops::streaming {
 struct StreamedBlock;
 using Order = std::list<StreamedBlock*>;
 
-// As a resident it is what is noted of its copy on the device.
+// As a resident it is what is noted of its copy on the device. Launches whose operands are all there look at little more than
+// this, so what is about other memories is elsewhere.
 struct StreamedBlock : Block, plans::Resident {
   using Block::bytes;         // as many as of the resident
   Block* on_device = nullptr; // of the wrapped device
@@ -24,23 +25,28 @@ struct StreamedBlock : Block, plans::Resident {
   // A copy that is there may still have to be filled, or may be stale: then it is not current. What is on disk always is, and
   // what is being read from there is current on the host when that has been waited for.
   bool device_is_current = false, host_is_current = false;
-  enum class Disk : std::uint8_t { idle, writes, reads } disk = Disk::idle; // the host's memory of this block
-  // In virtual time: from when on the memory of the host may be written, and then, from when on the elements are there; when they
-  // are written to the disk.
-  plans::Picoseconds host_ready = 0, disk_ready = 0;
-  // What is noted of its copy on the host, under the same name.
-  struct Hosted : plans::Resident {
-    StreamedBlock* block = nullptr;
-  } hosted;
   bool charged = true;       // to the machine's account: all but what is on disk alone
+  bool numbered = false;     // somebody knows it by its number
   std::uint32_t operand = 0; // its place among what the launch used that used it last,
   std::uint64_t launch = 0;  // and the number of that
   std::uint64_t number = 0;  // in the order in which blocks were taken: its name, but for leaves of the call that is going on
-  bool numbered = false;     // somebody knows it by its number
   // For a trace: what made the elements, null for the host, and where in the program.
   const Operator* made_by = nullptr;
   Device::Maker maker;
-  Order::iterator at_host; // its place among those that have a copy on the host, in the order in which they came there
+
+  // What is noted of its copies below the device: made with the first one, and there from then on.
+  struct Below {
+    // What is noted of its copy on the host, under the same name.
+    struct Hosted : plans::Resident {
+      StreamedBlock* block = nullptr;
+    } hosted;
+    enum class Disk : std::uint8_t { idle, writes, reads } disk = Disk::idle; // the host's memory of this block
+    // In virtual time: from when on the memory of the host may be written, and then, from when on the elements are there; when
+    // they are written to the disk.
+    plans::Picoseconds host_ready = 0, disk_ready = 0;
+    Order::iterator at_host; // its place among those that have a copy on the host, in the order in which they came there
+  };
+  std::unique_ptr<Below> below;
 
   CopyLabel copied(std::string_view reason) const { return {made_by, maker, reason}; }
   bool written() const { return device_is_current || host_is_current || on_disk != nullptr; }

@@ -49,8 +49,6 @@ StreamedBlock* Residency::take(std::int64_t bytes) {
   block->Resident::bytes = static_cast<std::uint64_t>(bytes);
   block->number = next_number_++;
   block->name = plans::born_name(block->number);
-  block->hosted.block = block.get();
-  block->hosted.bytes = block->Resident::bytes;
   course_.made(block->name, bytes);
   course_.for_each_around([&](plans::CallRecorder& recorder, const Call::Around& around) {
     recorder.made(around.name_of(block->number), block->Resident::bytes);
@@ -177,7 +175,7 @@ void Residency::queue_copy(StreamKind stream, StreamedBlock& block, std::string_
   const bool in = stream == StreamKind::copy_in;
   const bool waits = in && backing_.streaming().policy == plans::Policy::waiting;
   backing_.queue_copy(stream, in ? *block.on_device : *block.on_host, in ? *block.on_host : *block.on_device,
-                      std::max(block.host_ready, waits ? backing_.timeline().execute : 0), block.copied(reason));
+                      std::max(block.below->host_ready, waits ? backing_.timeline().execute : 0), block.copied(reason));
   if (unified_ == nullptr) (in ? counts_.bytes_in : counts_.bytes_out) += block.bytes;
 }
 
@@ -428,7 +426,7 @@ void Residency::write_back(StreamedBlock& block, std::string_view reason) {
   if (block.on_host == nullptr) tiers_.take_on_host(block);
   queue_copy(StreamKind::copy_out, block, reason);
   block.host_is_current = true;
-  block.host_ready = backing_.timeline().copy_out;
+  block.below->host_ready = backing_.timeline().copy_out;
 }
 
 // --- elements from and for the host

@@ -13,7 +13,8 @@
 namespace cairn::ops::streaming {
 namespace {
 
-using Disk = StreamedBlock::Disk;
+using Below = StreamedBlock::Below;
+using Disk = Below::Disk;
 using DiskAccess = Backing::DiskAccess;
 
 // So much of the host's memory is free, or has a copy on the disk or on its way there, when more is wanted.
@@ -34,7 +35,7 @@ SpillFile* Tiers::disk() {
 
 namespace {
 
-StreamedBlock& hosted(plans::Resident& resident) { return *static_cast<StreamedBlock::Hosted&>(resident).block; }
+StreamedBlock& hosted(plans::Resident& resident) { return *static_cast<Below::Hosted&>(resident).block; }
 
 } // namespace
 
@@ -52,8 +53,8 @@ void Tiers::follow(const plans::Follower* follower) {
 
 // Without a plan they leave in the order in which they came.
 void Tiers::note(StreamedBlock& block) noexcept {
-  block.hosted.name = block.name;
-  order_.put(block.hosted, block.on_disk == nullptr);
+  block.below->hosted.name = block.name;
+  order_.put(block.below->hosted, block.on_disk == nullptr);
 }
 
 bool Tiers::may_leave(const StreamedBlock& block) { return block.pins == 0 || block.device_is_current; }
@@ -61,7 +62,7 @@ bool Tiers::may_leave(const StreamedBlock& block) { return block.pins == 0 || bl
 template <class F> std::vector<StreamedBlock*> Tiers::choose(const Want& want, F&& lets_go) {
   std::vector<StreamedBlock*> stay, leaving;
   const auto let_go_of_those = [&] {
-    for (StreamedBlock* const block : stay) --block->hosted.pins;
+    for (StreamedBlock* const block : stay) --block->below->hosted.pins;
   };
   try {
     for (bool all = false; !all;) {
@@ -71,9 +72,9 @@ template <class F> std::vector<StreamedBlock*> Tiers::choose(const Want& want, F
            order_.choose({.bytes = static_cast<std::uint64_t>(want.bytes), .needed_at = want.needed_at})) {
         StreamedBlock& block = hosted(*one);
         leaving.push_back(&block);
-        if (may_leave(block) && (want.stops_reads || block.disk != Disk::reads) && lets_go(block)) continue;
+        if (may_leave(block) && (want.stops_reads || block.below->disk != Disk::reads) && lets_go(block)) continue;
         stay.push_back(&block);
-        ++block.hosted.pins;
+        ++block.below->hosted.pins;
         all = false;
       }
     }
@@ -102,6 +103,11 @@ void Tiers::has_left_device(StreamedBlock& block) noexcept {
 
 bool Tiers::take(StreamedBlock& block, const Want& want) {
   Order one{&block};
+  if (block.below == nullptr) {
+    block.below = std::make_unique<Below>();
+    block.below->hosted.block = &block;
+    block.below->hosted.bytes = static_cast<std::uint64_t>(block.bytes);
+  }
   Block* there = nullptr;
   if (make_room(want)) {
     there = backing_.take_on_host(block.bytes);
@@ -114,8 +120,8 @@ bool Tiers::take(StreamedBlock& block, const Want& want) {
     note(block);
   }
   block.on_host = there;
-  block.host_ready = room_ready_;
-  block.at_host = one.begin();
+  block.below->host_ready = room_ready_;
+  block.below->at_host = one.begin();
   on_host_.splice(on_host_.end(), one);
   came_ += block.bytes;
   return true;
@@ -182,7 +188,7 @@ bool Tiers::evict(const Want& want) {
   if (leaving.empty() && !want.needed_at) leaving = choose({.bytes = want.bytes, .stops_reads = true}, lets_go);
   if (leaving.empty()) return !want.needed_at && give_up_copies(want.bytes);
   const plans::Picoseconds now = backing_.timeline().execute;
-  if (want.needed_at && std::ranges::any_of(leaving, [&](const StreamedBlock* block) { return block->disk_ready > now; }))
+  if (want.needed_at && std::ranges::any_of(leaving, [&](const StreamedBlock* block) { return block->below->disk_ready > now; }))
     return false;
   for (StreamedBlock* const block : leaving)
     if (leave_host(*block, ledger_.meter())) has_left_device(*block);
@@ -192,10 +198,10 @@ bool Tiers::evict(const Want& want) {
 // False: its copy on the disk failed, and it stays. In virtual time a read that is stopped goes on to its end, and has the memory
 // until then.
 bool Tiers::leave_host(StreamedBlock& block, const Meter* meter) {
-  const bool is_read = block.disk == Disk::reads;
+  const bool is_read = block.below->disk == Disk::reads;
   if (!is_read) settle(block, meter);
   if (block.host_is_current && block.on_disk == nullptr) return false;
-  room_ready_ = std::max(room_ready_, is_read ? block.host_ready : block.disk_ready);
+  room_ready_ = std::max(room_ready_, is_read ? block.below->host_ready : block.below->disk_ready);
   drop_on_host(block);
   return true;
 }
@@ -246,18 +252,18 @@ std::int64_t Tiers::make_way(std::int64_t bytes) {
 
 void Tiers::drop_on_host(StreamedBlock& block) noexcept {
   if (block.on_host == nullptr) return;
-  if (block.disk == Disk::writes) drop_on_disk(block); // it looks at the memory
-  if (block.disk == Disk::reads) disk_->stop(*block.on_disk);
-  block.disk = Disk::idle;
+  if (block.below->disk == Disk::writes) drop_on_disk(block); // it looks at the memory
+  if (block.below->disk == Disk::reads) disk_->stop(*block.on_disk);
+  block.below->disk = Disk::idle;
   backing_.give_back_on_host(std::exchange(block.on_host, nullptr));
   block.host_is_current = false;
-  on_host_.erase(block.at_host);
-  if (block.hosted.here) order_.remove(block.hosted);
+  on_host_.erase(block.below->at_host);
+  if (block.below->hosted.here) order_.remove(block.below->hosted);
 }
 
 void Tiers::drop_on_disk(StreamedBlock& block) noexcept {
-  block.disk = Disk::idle;
   if (block.on_disk == nullptr) return;
+  block.below->disk = Disk::idle;
   disk_->forget(std::move(block.on_disk));
   bytes_on_disk_ -= block.bytes;
   taken_on_disk_ -= SpillFile::taken_by(block.bytes);
@@ -269,9 +275,10 @@ void Tiers::drop(StreamedBlock& block) noexcept {
 }
 
 void Tiers::dropped(StreamedBlock& block) noexcept {
+  if (block.below == nullptr) return order_.dropped(block.name);
   drop(block);
-  block.hosted.name = block.name;
-  order_.dropped(block.hosted);
+  block.below->hosted.name = block.name;
+  order_.dropped(block.below->hosted);
   if (!block.charged) --away_;
 }
 
@@ -284,11 +291,11 @@ bool Tiers::begin_write(StreamedBlock& block) {
   backing_.make_ready_for_disk(*block.on_host, DiskAccess::reads);
   block.on_disk = file.write(block.on_host->data, block.bytes);
   if (block.on_disk == nullptr) return false;
-  block.disk = Disk::writes;
+  block.below->disk = Disk::writes;
   bytes_on_disk_ += block.bytes;
   disk_peak_.note(bytes_on_disk_);
   taken_on_disk_ += SpillFile::taken_by(block.bytes);
-  block.disk_ready = backing_.note_disk(*block.on_host, DiskAccess::reads, block.host_ready, block.copied("to the disk"));
+  block.below->disk_ready = backing_.note_disk(*block.on_host, DiskAccess::reads, block.below->host_ready, block.copied("to the disk"));
   ++counts_.to_disk;
   counts_.bytes_to_disk += block.bytes;
   note(block);
@@ -310,18 +317,18 @@ bool Tiers::begin_read(StreamedBlock& block, std::optional<std::uint64_t> needed
     has_left_device(block);
     throw;
   }
-  block.disk = Disk::reads;
-  block.host_ready = backing_.note_disk(*block.on_host, DiskAccess::writes, block.host_ready, block.copied("from the disk"));
+  block.below->disk = Disk::reads;
+  block.below->host_ready = backing_.note_disk(*block.on_host, DiskAccess::writes, block.below->host_ready, block.copied("from the disk"));
   ++counts_.from_disk;
   counts_.bytes_from_disk += block.bytes;
   return true;
 }
 
 void Tiers::settle(StreamedBlock& block, const Meter* meter) {
-  if (block.disk == Disk::idle) return;
-  if (block.disk == Disk::reads) disk_->hurry(*block.on_disk);
+  if (block.below->disk == Disk::idle) return;
+  if (block.below->disk == Disk::reads) disk_->hurry(*block.on_disk);
   const SpillFile::Fate fate = disk_->wait(*block.on_disk, meter);
-  const Disk done = std::exchange(block.disk, Disk::idle);
+  const Disk done = std::exchange(block.below->disk, Disk::idle);
   if (done == Disk::reads && fate == SpillFile::Fate::failed) throw SpillError(disk_->read_fault());
   if (done == Disk::reads) block.host_is_current = true;
   if (done == Disk::writes && fate == SpillFile::Fate::failed) {
@@ -332,7 +339,7 @@ void Tiers::settle(StreamedBlock& block, const Meter* meter) {
 
 bool Tiers::bring_if_there_is_room(StreamedBlock& block) {
   if (block.host_is_current || block.on_disk == nullptr) return true;
-  if (block.disk != Disk::reads && !begin_read(block, std::nullopt)) return false;
+  if (block.below->disk != Disk::reads && !begin_read(block, std::nullopt)) return false;
   settle(block, ledger_.meter());
   return true;
 }
@@ -354,12 +361,12 @@ void Tiers::read_past_memory(StreamedBlock& block, std::int64_t offset, void* to
 
 void Tiers::host_reads(StreamedBlock& block) {
   backing_.host_waits_to_read(*block.on_host);
-  backing_.host_waits_until(block.host_ready);
+  backing_.host_waits_until(block.below->host_ready);
 }
 
 void Tiers::host_writes(StreamedBlock& block) {
   backing_.host_waits_to_write(*block.on_host);
-  backing_.host_waits_until(block.host_ready);
+  backing_.host_waits_until(block.below->host_ready);
   drop_on_disk(block);
 }
 
@@ -375,7 +382,7 @@ void Tiers::write_ahead() {
   came_ = 0;
   const plans::Picoseconds now = backing_.timeline().execute;
   for (StreamedBlock* const block : choose({wanted}, [](StreamedBlock&) { return true; })) {
-    if (block->host_is_current && block->host_ready > now) continue;
+    if (block->host_is_current && block->below->host_ready > now) continue;
     if (!begin_write(*block)) break;
   }
 }
@@ -387,7 +394,7 @@ void Tiers::read_ahead(const plans::Residents& above) {
   const plans::ReadAhead ahead(*follower_, above, link, disk, static_cast<std::uint64_t>(backing_.host_budget() / 2));
   const auto is_away = [&](plans::Name name) {
     const StreamedBlock* const block = above_.find(name);
-    return block != nullptr && !block->charged && block->disk == Disk::idle;
+    return block != nullptr && !block->charged && block->below->disk == Disk::idle;
   };
   while (const auto read = ahead.next(backing_.timeline(), backing_.disk_end(), is_away)) {
     if (!begin_read_ahead(*above_.find(read->name), read->needed_at)) return;
@@ -402,8 +409,8 @@ bool Tiers::begin_read_ahead(StreamedBlock& block, std::uint64_t needed_at) {
 
 bool Tiers::is_near(StreamedBlock& block, std::uint64_t needed_at) {
   if (block.host_is_current || block.on_disk == nullptr) return true;
-  if (block.disk == Disk::idle && !begin_read_ahead(block, needed_at)) return false;
-  return block.host_ready <= backing_.timeline().execute;
+  if (block.below->disk == Disk::idle && !begin_read_ahead(block, needed_at)) return false;
+  return block.below->host_ready <= backing_.timeline().execute;
 }
 
 } // namespace cairn::ops::streaming

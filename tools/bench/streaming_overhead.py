@@ -1,8 +1,8 @@
 """The part `overhead` of tools/bench/streaming: what streaming costs where all fits, so that nothing moves. A launch and a step of a training on the streaming
 device beside the same on the device that it wraps: both without a bound of its memory, so that nothing is ever planned, and both with one, where the first calls are recorded.
 
-A machine that is shared runs the same program in once or twice the time, for a second or so. So runs are short, and each is compared with the one before or behind it, on the device that it
-wraps; what is shown are the quartiles of these ratios, or the one that there is."""
+A machine that is shared runs the same program in once or twice the time, for a second or so. So launches are compared by turns in one program, a few milliseconds at a time, and short runs
+of a training with the one before or behind; what is shown are the quartiles of these differences and ratios, or the one that there is."""
 import pathlib
 import re
 import shutil
@@ -19,21 +19,25 @@ TIGHT = "emulated,memory=128KiB,host=2GiB"  # where launches follow a plan, and 
 NETWORKS = {"gpt": 4, "resnet": 4}  # blocks
 
 
+def check_nothing_moved(done):
+    if moved := {key: n for key in ("evictions", "write_backs", "bytes_out") if (n := done.stats["device"][key])}:
+        raise Failure(f"WRONG: all fits, and yet there are {moved}")
+
+
 def measured(options, program, *arguments):
     """Device to the ratios of the seconds that neighbouring runs took on it and on the device that it wraps: the first quarter, the median and the third quarter. And the median of the
     seconds on the plain device."""
-    ratios, plain_seconds, moved = {device: [] for device in WRAPPED}, [], {}
+    ratios, plain_seconds = {device: [] for device in WRAPPED}, []
     for repetition in range(options.repeat):
         for device, plain in WRAPPED.items():
             seconds = {}
             for which in (device, plain) if repetition % 2 else (plain, device):
                 done = run_vmrun(options.vmrun, program, *arguments, spill=f"--device={which}")
                 seconds[which] = done.stats["wall_s"]
-                moved |= {key: n for key in ("evictions", "write_backs", "bytes_out") if (n := done.stats["device"][key]) and which == device}
+                if which == device:
+                    check_nothing_moved(done)
             ratios[device].append(seconds[device] / seconds[plain])
             plain_seconds.append(seconds[plain])
-    if moved:
-        raise Failure(f"WRONG: all fits, and yet there are {moved}")
     return {device: statistics.quantiles(some, n=4) if len(some) > 1 else some for device, some in ratios.items()}, statistics.median(plain_seconds)
 
 
@@ -49,19 +53,29 @@ def listed(numbers, form):
     return ", ".join(form(number) for number in numbers)
 
 
+def by_turns(options, launches):
+    """The nanoseconds more of a launch on each streaming device, their quartiles in a text, and the median of those on the plain device."""
+    more, plain = [], []
+    for device, wrapped in WRAPPED.items():
+        done = run_vmrun(options.vmrun, HERE / "streaming_programs" / "launches-by-turns.scm", wrapped.partition(",")[0], options.turns, spill=f"--device={device}")
+        check_nothing_moved(done)
+        pairs = [[float(seconds) / 2 / launches * 1e9 for seconds in line.split()] for line in done.output.splitlines()]
+        more.append(listed(statistics.quantiles([streaming - there for there, streaming in pairs], n=4), lambda n: f"{n:.0f}") + " ns")
+        plain += [there for there, _ in pairs]
+    return more, statistics.median(plain)
+
+
 def of_launches(options):
-    program, steps = HERE / "streaming_programs" / "launches.scm", options.launched_steps
+    program = HERE / "streaming_programs" / "launches.scm"
     followed = [run_vmrun(options.vmrun, program, n, spill=f"--device={TIGHT}").stats["device"]["followed"] for n in (10, 20)]
     launches = (followed[1] - followed[0]) / 10  # of a step
-    ratios, plain_seconds = measured(options, program, steps)
-    plain = plain_seconds / steps / launches * 1e9
-    rows = [["1,000 numbers", f"{launches:.0f}", f"{plain:.0f} ns"]]
-    rows[0] += [listed(ratios[device], lambda ratio: f"{(ratio - 1) * plain:.0f}") + " ns" for device in WRAPPED] + [f"{MOST_NANOSECONDS} ns"]
+    more, plain = by_turns(options, launches)
+    rows = [["1,000 numbers", f"{launches:.0f}", f"{plain:.0f} ns", *more, f"{MOST_NANOSECONDS} ns"]]
     if shutil.which("valgrind"):
         counts = {device: instructions(options.vmrun, device, program, 20) - instructions(options.vmrun, device, program, 10) for device in DEVICES}
         rows.append(["the same, instructions", f"{launches:.0f}"] + [f"{(counts[device] - least) / 10 / launches:.0f}" for device, least in ((PLAIN, 0), *((device, counts[plain]) for device, plain in WRAPPED.items()))] + [""])
-    show(f"What a launch costs more where all streams and all fits, {steps} steps", ["launches of", "a step", "plain", "more", "more, with a bound", "at most"], rows,
-         f"Times are of the clock and of whole runs, so the steps that are recorded count: quartiles over {options.repeat} pairs of neighbouring runs. "
+    show(f"What a launch costs more where all streams and all fits, {2 * options.turns} steps", ["launches of", "a step", "plain", "more", "more, with a bound", "at most"], rows,
+         f"Times are of the clock, of steps by turns on both devices, those that are recorded included: quartiles over {options.turns} differences. "
          "Instructions are those of the thread that launches, by Valgrind, of a step behind the tenth.")
 
 

@@ -105,8 +105,6 @@ Block* Arena::take(std::int64_t bytes) {
       free_[serving] = p->next_free;
     }
     permit(p->data, p->bytes);
-    p->writer = 0;
-    for (Ticket& reader : p->readers) reader = 0;
     return p;
   }
   KeptBlock* p = fresh_block();
@@ -119,8 +117,6 @@ Block* Arena::take(std::int64_t bytes) {
   }
   p->bytes = rounded;
   p->size_class = c;
-  p->writer = 0;
-  for (Ticket& reader : p->readers) reader = 0;
   if (alone) use(rounded);
   return p;
 }
