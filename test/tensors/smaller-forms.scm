@@ -47,6 +47,53 @@
 ; expect: #t
 ; expect: #t
 
+;;; case the-larger-and-the-smaller
+; Bits say which operand was taken: of two tensors, also where they are equal or one is a NaN; of a tensor and a number, which may be wanted, too; where one is stretched; and in another order of elements.
+(define (clipped x low high) (min (max x low) high))
+(define (maxout x) (max (narrow-tensor x 1 0 12) (narrow-tensor x 1 12 12)))
+(define (chosen images pick)
+  (lambda ((list v w))
+    (let* ((x (max-pool (pick (convolve images v 1 1)) 2)) (y (+ (pick (convolve x w 1 1)) 0)))
+      (+ (sumall y) (mean (square (max-pool y 2)))))))
+(define (coarse x) (* .125 (round (* 8 x))))
+(define (of-both pick narrower) (list (* .3 (wave 'f32 24 12 3 3)) (* .2 (wave 'f32 24 narrower 3 3))))
+(define bias (wave 'f32 24 1 1))
+(for-each
+ (lambda ((list pick narrower))
+   (let ((f (chosen (wave 'f32 2 12 16 16) pick)) (x (of-both pick narrower)))
+     (show (list (same-under-all f x) (bad-under-splits f x)))))
+ (list (list (lambda (x) (clipped x -.5 .5)) 24)
+       (list (lambda (x) (maxout (coarse x))) 12)
+       (list (lambda (x) (min bias (max (sin x) (cos x)))) 24)
+       (list (lambda (x) (max (transpose x 2 3) (* .5 (transpose x 2 3)))) 24)
+       (list (lambda (x) (max (ReLU x) (LeakyReLU (max x (/ 0. 0.)) .5))) 24)))
+; expect: (#t ())
+; expect: (#t ())
+; expect: (#t ())
+; expect: (#t ())
+; expect: (#t ())
+(for-each (lambda (pick) (show (same-under-all (g pick) (randn '(4 1 1 1) 'f32 'cpu 2))))
+          (list (lambda (y) (max y 0)) (lambda (y) (min (transpose y 2 3) (* 2 (transpose y 2 3)))) (lambda (y) (max y (transpose y 2 3))) (lambda (y) (max-pool (max y (sin y)) 2))))
+; expect: #t
+; expect: #t
+; expect: #t
+; expect: #t
+; The number is an operand whose cotangent is a sum; at ties it is the first operand's.
+(define (to-number x) (lambda (t) (let ((y (+ (* 3 (max t (* 2 x))) 0))) (mean (square (+ y 0))))))
+(show (same-under-all (to-number (wave 'f32 40 50)) .25)) ; expect: #t
+(if (not (check-gradient (to-number (wave 'f64 40 50)) .25)) (error "not its gradient")) ; expect any output
+(define (ties pick) (cdr (*j (lambda (x) (let* ((x (+ x 0)) (y (+ (pick x (+ x 0)) 0))) (sumall (+ y 0)))) (wave 'f32 40 50) 1.)))
+(define (takes-all pick) (= (sumall (ties pick)) 2000))
+(show (list (takes-all max) (takes-all min) (takes-all (lambda (x y) (max y x))))) ; expect: (#t #t #t)
+; Derivatives of gradients, forwards and backwards.
+(define (bent w) (lambda (x) (let* ((y (matmul x w)) (z (clipped (* y (sin y)) -.5 (max y .25)))) (mean (* z (square (+ z 0)))))))
+(define (of-gradient f) (lambda (x) (let* ((c (cdr (*j f x 1.))) (d (+ (max c (* .1 c)) 0))) (sumall (square (+ d 0))))))
+(define start (* .5 (wave 'f64 32 24)))
+(show (same-under-all (of-gradient (bent (wave 'f64 24 40))) start)) ; expect: #t
+(show (bad-under-splits (of-gradient (bent (wave 'f32 24 40))) (cast start 'f32))) ; expect: ()
+(if (not (check-gradient (of-gradient (bent (wave 'f64 24 40))) start)) (error "not its gradient")) ; expect any output
+(show (let* ((f (bent (wave 'f64 24 40))) (d (wave 'f64 32 24)) (forward (cdr (j* (lambda (x) (cdr (*j f x 1.))) start d)))) (equal? forward (cdr (j* (lambda (x) (cdr (checkpoint-*j f x 1.))) start d))))) ; expect: #t
+
 ;;; case done-without
 ; Normalised tensors, activations, weights of attention, cells: all are computed again, chains of them as well.
 (define (block x (list scale shift up down))

@@ -128,7 +128,11 @@ template <class F, class T, bool second> struct BinaryVjpLoop {
                *v = static_cast<const T*>(in[3]);
     CAIRN_EACH
     for (std::int64_t i = 0; i < n; ++i) {
-      if constexpr (second)
+      if constexpr (pointwise::kChooses<F> && second) // a product with 1 would lose denormals
+        o[i] = F::template choice<T>(a[i], b[i], c[i] * T(0), c[i]);
+      else if constexpr (pointwise::kChooses<F>)
+        o[i] = F::template choice<T>(a[i], b[i], c[i], c[i] * T(0));
+      else if constexpr (second)
         o[i] = c[i] * F::template slope_b<T>(a[i], b[i], v[i]);
       else
         o[i] = c[i] * F::template slope_a<T>(a[i], b[i], v[i]);
