@@ -1,5 +1,5 @@
-; Graphs of what is tiled (tiles.scm): they are recorded on tensors of which sizes alone are known, and say which operators can be computed by
-; parts.
+; Graphs of what is tiled (tiles.scm), recorded on tensors of which sizes alone are known. Which of their operators can be computed by parts is in
+; tile-axes.scm.
 
 ; --- recording. An array in a file stands for a tensor that is read tile by tile.
 
@@ -60,11 +60,11 @@
           ((string=? "64" (substring text 1 3)) 8)
           (else 2))))
 
-; --- the graph: #(nodes leaves template), nodes and leaves as vectors. A node is #(operator operands result type sizes residence place); inputs
-; come first and have the operator %input. An operand is (node . n), (leaf . k), (number k . value), (list operand ...) or (is . constant); leaves are
+; --- the graph: #(nodes leaves template), nodes and leaves as vectors. A node is #(operator operands result type sizes residence place axes near);
+; inputs come first and have the operator %input; `axes` and `near` are in tile-axes.scm. An operand is (node . n), (leaf . k), (number k . value), (list operand ...) or (is . constant); leaves are
 ; the tensors and numbers that f knew. The template is f's value with operands in the place of tensors.
 
-(define (%node operator operands result type sizes residence place) (vector operator operands result type sizes residence place))
+(define (%node operator operands result type sizes residence place) (vector operator operands result type sizes residence place '() #f))
 (define (%node-operator n) (vector-ref n 0))
 (define (%node-operands n) (vector-ref n 1))
 (define (%node-result n) (vector-ref n 2))
@@ -72,6 +72,8 @@
 (define (%node-sizes n) (vector-ref n 4))
 (define (%node-residence n) (vector-ref n 5))
 (define (%node-place n) (vector-ref n 6))
+(define (%node-axes n) (vector-ref n 7))
+(define (%node-near? n) (vector-ref n 8))
 
 ; What has been seen: #(seen nodes leaves node-count leaf-count), lists with the last first. `seen` has (operands result . operand) for each
 ; application of an operator, known by the list of its operands, which results share.
@@ -79,8 +81,9 @@
   (let* ((nodes (map (lambda (t) (%node '%input '() 0 (%type-of t) (%sizes-of t) (%residence-of t) -1)) inputs))
          (seen (vector '() (reverse nodes) '() (length nodes) 0))
          (y+seen (%visit-structure y seen))
-         (seen (cdr y+seen)))
-    (vector (list->vector (reverse (vector-ref seen 1))) (list->vector (reverse (vector-ref seen 2))) (car y+seen))))
+         (seen (cdr y+seen))
+         (leaves (list->vector (reverse (vector-ref seen 2)))))
+    (vector (%with-axes (list->vector (reverse (vector-ref seen 1))) leaves) leaves (car y+seen))))
 
 (define (%visit-structure v seen)
   (cond ((if (tensor? v) #t (number? v)) (%visit v seen))
@@ -186,47 +189,6 @@
 ; The numbers of the nodes among operands.
 (define (%nodes-in operands)
   (append-map (lambda (o) (cond ((eq? (car o) 'node) (list (cdr o))) ((eq? (car o) 'list) (%nodes-in (cdr o))) (else '()))) operands))
-
-; --- which nodes are computed by tiles: those whose elements are made of near ones, along the axes behind the first two
-
-(define (%near? node nodes leaves)
-  (let ((operator (%node-operator node)) (operands (%node-operands node)) (space (%space (%node-sizes node))))
-    (cond ((%input? node) #f)
-          ((if (null? space) #t (< (apply * space) 2)) #f)
-          ((memq operator '(convolve convolve-add-tied transpose-convolve max-pool average-pool concat-tensors
-                            narrow-tensor crop chunk slice pad expand-tensor))
-           #t)
-          ((memq operator '(interpolate-nearest interpolate-linear)) (%whole-factors? node nodes))
-          ((%pointwise? operator) #t)
-          ((memq operator '(softmax log-softmax fused-scale-mask-softmax sum mean max-over min-over prod norm logsumexp variance argmax argmin
-                            sort argsort batch-normalization-test))
-           (%near-along-space? node nodes leaves))
-          (else #f))))
-(define (%pointwise? operator)
-  (if (memq operator '(where tanh sigmoid ReLU GeLU GeLU-tanh SiLU softplus square sign erf sinh cosh asinh acosh atanh log1p expm1 LeakyReLU ELU
-                       cast to-device contiguous floor ceiling truncate round not-equal quotient remainder modulo weighted-sum weighted-square-sum))
-      #t
-      (char=? (string-ref (symbol->string operator) 0) #\%)))
-
-; An element needs one place of every operand along the axes behind the first two.
-(define (%near-along-space? node nodes leaves)
-  (let* ((sizes (%node-sizes node))
-         (one (append (list-head sizes 2) (map (lambda (n) 1) (cddr sizes))))
-         (regions (operand-regions (%node-operator node) (map (lambda (o) (%described o nodes leaves)) (%node-operands node)) (%node-result node)
-                                   (map (lambda (n) 0) sizes) one)))
-    (not (memv #f (map (lambda (o region) (if (eq? (car o) 'node) (if region (= 1 (apply * (%space (cadr region)))) #t) #t))
-                       (%node-operands node) regions)))))
-
-; Sizes that are multiplied or divided by whole numbers; and then corners do not stay corners.
-(define (%whole-factors? node nodes)
-  (let ((operands (%node-operands node)))
-    (if (eq? (caar operands) 'node)
-        (if (equal? (%operand (map cdr operands) 2 #f) #f)
-            (not (memv #f (map (lambda (from to)
-                                 (if (= 0 (remainder to from)) #t (if (eq? (%node-operator node) 'interpolate-nearest) (= 0 (remainder from to)) #f)))
-                               (%space (%node-sizes (vector-ref nodes (cdar operands)))) (%space (%node-sizes node)))))
-            #f)
-        #f)))
 
 ; The operand as operand-regions takes it.
 (define (%described o nodes leaves)

@@ -50,20 +50,21 @@
         (error (format "tiled: ~a~a does not fit into the memory: ~a, ~a bytes with its result, and --memory has ~a; ~a"
                        (%node-operator node) (if (string=? place "") "" (format " (in ~a)" place)) how bytes budget cure))))
     (define (bytes-of node elements) (* (%bytes-of (%node-type node)) elements))
+    (define (view? node) (memq (%node-operator node) '(view permute transpose)))
     (if (eq? (car step) 'segment)
         (let* ((segment (cdr step)) (tiles (vector-ref segment 0)) (trial (%trial-segment (%members-of segment) tiles view))
-               (tile (%middle-tile tiles (%space (%node-sizes (vector-ref nodes (car (vector-ref segment 3))))))))
+               (tile (%middle-tile tiles (%node-places (vector-ref nodes (car (vector-ref segment 3)))))))
           (for-each (lambda ((cons member (cons box regions)))
                       (let* ((node (vector-ref member 1)) (most (%largest-operand (%node-operands node) regions nodes))
                              (bytes (+ (bytes-of node (apply * (cdr box))) (if (%pointwise? (%node-operator node)) 0 (car most)))))
-                        (if (< budget bytes)
+                        (if (if (view? node) #f (< budget bytes))
                             (said (vector-ref member 0) bytes
                                   (format "a tile of ~a needs of its operand ~a" (cdr box) (cdr most))
                                   (if counts "more tiles, or more memory, would help" "fewer channels, a smaller window, or more memory would help")))))
                     (car (%tile-work (car trial) (cdr trial) tile))))
-        (let* ((node (vector-ref nodes (cdr step))) (view? (memq (%node-operator node) '(view permute transpose sum-to))) (operands (filter (lambda (n) (not (vector-ref layouts n))) (%nodes-in (%node-operands node))))
+        (let* ((node (vector-ref nodes (cdr step))) (operands (filter (lambda (n) (not (vector-ref layouts n))) (%nodes-in (%node-operands node))))
                (bytes (+ (%bytes-of-node node) (if (%pointwise? (%node-operator node)) 0 (fold-left max 0 (map (lambda (n) (%bytes-of-node (vector-ref nodes n))) operands))))))
-          (if (if view? #f (< budget bytes))
+          (if (if (view? node) #f (< budget bytes))
               (said (cdr step) bytes (format "each part of its result needs all of its operand, so it is computed as a whole, ~a" (%node-sizes node))
                     "an operator that is local along height and width, one behind a pool, or more memory would help"))))))
 ; (bytes . sizes) of the largest region, of operands that are no lists.
@@ -93,9 +94,9 @@
     (if (memq (%node-operator node) '(sum mean variance))
         (if (<= 2 (length operands) 3)
             (if (eq? (caar operands) 'node)
-                (let* ((sizes (%node-sizes (vector-ref nodes (cdar operands)))) (axes (cdadr operands)))
+                (let ((axes (cdadr operands)))
                   (if (if (eq? (caadr operands) 'is) (if (list? axes) (memq (%node-type node) '(f32 f64)) #f) #f)
-                      (not (%any? (lambda (axis) (not (memv axis axes))) (map (lambda (i) (+ i 2)) (iota (- (length sizes) 2)))))
+                      (%every? (lambda (axis) (if axis (memv axis axes) #t)) (%node-axes (vector-ref nodes (cdar operands))))
                       #f))
                 #f)
             #f)
@@ -132,7 +133,7 @@
 
 ; Counts of tiles, or #f: as many as the memory budget asks for.
 (define (%steps nodes leaves view counts inputs)
-  (let* ((near (vector-map (lambda (node) (%near? node nodes leaves)) nodes))
+  (let* ((near (vector-map %node-near? nodes))
          (stages (%stages nodes near))
          (all (iota (vector-length nodes)))
          (stages-of (lambda (keep?) (map (lambda (stage) (filter (lambda (n) (if (keep? n) (= stage (vector-ref stages n)) #f)) all))
@@ -162,7 +163,7 @@
 ; between a tile and more borders, in the one of some ways that makes least work. Where it would be little, or more work, and there is a file for
 ; borders (--spill), a tile has a quarter of the memory. Without a budget a tile may hold 64 MiB.
 (define (%grouped-by-budget stages leaves inputs view)
-  (let* ((budget (memory-budget)) (nodes (vector-ref view 0)) (most (%largest-space (map %node-sizes (vector->list nodes)))))
+  (let* ((budget (memory-budget)) (nodes (vector-ref view 0)) (most (%largest-of (map %node-space (vector->list nodes)))))
     (define (bytes-of type sizes) (* (%bytes-of type) (apply * sizes)))
     (define (bytes-of-tensor t) (if (tensor? t) (bytes-of (tensor-type t) (size t)) 0))
     (define (bytes-of-node n) (%bytes-of-node (vector-ref nodes n)))
@@ -188,7 +189,10 @@
                                      (fold-left (lambda (stage m)
                                                   (max stage
                                                        (+ (vector-ref stages m)
-                                                          (if (if (vector-ref near n) (%whole? m nodes near) #f) 1 0))))
+                                                          (if (if (vector-ref near n)
+                                                                  (if (eq? 'apart (vector-ref near n)) (if (%whole? m nodes near) #t (not (%as-usual? (vector-ref nodes m)))) (%whole? m nodes near))
+                                                                  #f)
+                                                              1 0))))
                                                 0 (%nodes-in (%node-operands (vector-ref nodes n)))))))))
 (define (%input? node) (eq? (%node-operator node) '%input))
 (define (%whole? n nodes near) (if (vector-ref near n) #f (not (%input? (vector-ref nodes n)))))
@@ -248,7 +252,7 @@
 ; (work . bytes) that tiles of these members take, by one in the middle: work times as many as its outputs are of all.
 (define (%trial members tiles view)
   (let* ((segment+prepared (%trial-segment members tiles view))
-         (found (%tile-takes segment+prepared (%middle-tile tiles (%space (%node-sizes (vector-ref (vector-ref view 0) (car (vector-ref (car segment+prepared) 3)))))) view))
+         (found (%tile-takes segment+prepared (%middle-tile tiles (%node-places (vector-ref (vector-ref view 0) (car (vector-ref (car segment+prepared) 3))))) view))
          (all (apply + (map (lambda (n) (apply * (%node-sizes (vector-ref (vector-ref view 0) n)))) (vector-ref (car segment+prepared) 3)))))
     (cons (* (car found) (/ all (max 1 (caddr found)))) (cadr found))))
 (define (%trial-segment members tiles view)
@@ -269,6 +273,7 @@
 (define (%middle-tile tiles space)
   (cond ((null? tiles) 0)
         ((null? space) (* (car tiles) (%middle-tile (cdr tiles) '())))
+        ((not (car space)) (* (car tiles) (%middle-tile (cdr tiles) (cdr space))))
         (else (+ (%longest (quotient (car tiles) 2) (car tiles) (car space)) (* (car tiles) (%middle-tile (cdr tiles) (cdr space)))))))
 (define (%longest i count n)
   (if (>= (- (quotient (* (+ i 1) n) count) (quotient (* i n) count)) (quotient (+ n count -1) count)) i (%longest (remainder (+ i 1) count) count n)))
@@ -288,7 +293,7 @@
   (if (= 1 (apply * tiles)) (cons tiles l) (%fewer (map (lambda (n) (quotient (+ n n 1) 3)) tiles) (cons tiles l))))
 ; No more tiles than the largest output has elements along an axis.
 (define (%at-most tiles members view)
-  (let ((spaces (map (lambda (n) (%space (%node-sizes (vector-ref (vector-ref view 0) n)))) (%outputs members view))))
+  (let ((spaces (map (lambda (n) (%node-space (vector-ref (vector-ref view 0) n))) (%outputs members view))))
     (map (lambda (n i) (min n (fold-left (lambda (most space) (max most (if (< i (length space)) (list-ref space i) 1))) 1 spaces))) tiles (iota (length tiles)))))
 
 ; Groups (members work . tiles) cut further, and what is left of the room for borders.

@@ -118,12 +118,12 @@
 
 ; Of the parts that it overlaps; 0 where none of them is there.
 (define (%slice-of-parts parts counts node box)
-  (let %slice/loop ((tiles (%overlapped counts (%node-sizes node) box)) (whole 0))
+  (let %slice/loop ((tiles (%overlapped counts node box)) (whole 0))
     (if (null? tiles)
         whole
         (let* ((tile (car tiles)) (part (vector-ref parts tile)))
           (if (tensor? part)
-              (let* ((place (%output-box (%node-sizes node) counts tile)) (both (%overlap place box))
+              (let* ((place (%output-box node counts tile)) (both (%overlap place box))
                      (piece (%slice part (%inside place both))))
                 (if (equal? both box)
                     piece
@@ -136,15 +136,17 @@
     (cons starts (map - (map min (map + (car a) (cdr a)) (map + (car b) (cdr b))) starts))))
 
 ; The tiles that a box of an output reaches.
-(define (%overlapped counts sizes box)
-  (filter (lambda (tile) (%output-box sizes counts tile))
-          (let %overlapped/loop ((counts counts) (space (%space sizes)) (starts (cddr (car box))) (extents (cddr (cdr box))))
+(define (%overlapped counts node box)
+  (filter (lambda (tile) (%output-box node counts tile))
+          (let %overlapped/loop ((counts counts) (axes (%node-axes node)))
             (cond ((null? counts) '(0))
-                  ((null? space) (map (lambda (tile) (* (car counts) tile)) (%overlapped/loop (cdr counts) '() '() '())))
+                  ((if (null? axes) #t (not (car axes)))
+                   (map (lambda (tile) (* (car counts) tile)) (%overlapped/loop (cdr counts) (if (null? axes) '() (cdr axes)))))
                   (else
-                   (let* ((count (car counts)) (n (car space)) (rest (%overlapped/loop (cdr counts) (cdr space) (cdr starts) (cdr extents)))
-                          (first (quotient (- (* (+ (car starts) 1) count) 1) n))
-                          (last (quotient (- (* (+ (car starts) (car extents)) count) 1) n)))
+                   (let* ((count (car counts)) (n (list-ref (%node-sizes node) (car axes))) (rest (%overlapped/loop (cdr counts) (cdr axes)))
+                          (start (list-ref (car box) (car axes))) (extent (list-ref (cdr box) (car axes)))
+                          (first (quotient (- (* (+ start 1) count) 1) n))
+                          (last (quotient (- (* (+ start extent) count) 1) n)))
                      (append-map (lambda (i) (map (lambda (tile) (+ first i (* count tile))) rest)) (iota (+ 1 (- last first))))))))))
 
 ; --- means, variances and sums over space, of a border in parts
@@ -205,29 +207,38 @@
 ; (starts . sizes).
 (define (%tile-work segment prepared tile)
   (let* ((nodes (vector-ref segment 5))
-         (out (map (lambda (n) (%output-box (%node-sizes (cdr (assv n nodes))) (vector-ref segment 0) tile)) (vector-ref segment 3)))
+         (out (map (lambda (n) (%output-box (cdr (assv n nodes)) (vector-ref segment 0) tile)) (vector-ref segment 3)))
          (boxes (fold-left (lambda (boxes n box) (if box (%with-box boxes n box) boxes)) '() (vector-ref segment 3) out)))
     (let %tile-work/loop ((members prepared) (boxes boxes) (work '()))
       (if (null? members)
           (list work (map (lambda (n) (%box-of n boxes)) (vector-ref segment 2)) out)
-          (let* ((member (caar members)) (n (vector-ref member 0)) (box (%box-of n boxes)))
+          (let* ((member (caar members)) (n (vector-ref member 0)) (box (%whole-lines (vector-ref member 1) (%box-of n boxes))))
             (if box
                 (let ((regions (%regions (vector-ref member 1) (cdar members) box)) (boxes (remove (lambda (entry) (= n (car entry))) boxes)))
                   (%tile-work/loop (cdr members) (%with-boxes (%node-operands (vector-ref member 1)) regions boxes) (cons (cons member (cons box regions)) work)))
                 (%tile-work/loop (cdr members) boxes work)))))))
 
-(define (%output-box sizes counts tile)
-  (let %output-box/loop ((space (%space sizes)) (counts counts) (tile tile) (starts '()) (extents '()))
-    (cond ((not (null? counts))
-           (let* ((count (car counts)) (i (remainder tile count)))
-             (if (null? space)
-                 (if (= i 0) (%output-box/loop space (cdr counts) (quotient tile count) starts extents) #f)
-                 (let* ((n (car space)) (start (quotient (* i n) count)) (extent (- (quotient (* (+ i 1) n) count) start)))
-                   (if (= extent 0)
-                       #f
-                       (%output-box/loop (cdr space) (cdr counts) (quotient tile count) (cons start starts) (cons extent extents)))))))
-          ((null? space) (cons (append '(0 0) (reverse starts)) (append (list-head sizes 2) (reverse extents))))
-          (else (%output-box/loop (cdr space) '() tile (cons 0 starts) (cons (car space) extents))))))
+; What is computed of whole lines gives whole lines, whatever part of them is wanted: these lie along other axes than those of space.
+(define (%whole-lines node box)
+  (if (if box (memq (%node-operator node) '(%normalized layer-normalization rms-normalization softmax log-softmax fused-scale-mask-softmax sort argsort)) #f)
+      (fold-left (lambda (box axis n)
+                   (if (memv axis (%node-axes node)) box (cons (%with-item (car box) axis 0) (%with-item (cdr box) axis n))))
+                 box (iota (length (%node-sizes node))) (%node-sizes node))
+      box))
+
+; Of a tile, #f where it has none: what lacks an axis of space is all in the first tile along that.
+(define (%output-box node counts tile)
+  (let %output-box/loop ((counts counts) (axes (%node-axes node)) (tile tile) (box (cons (map (lambda (n) 0) (%node-sizes node)) (%node-sizes node))))
+    (if (null? counts)
+        box
+        (let* ((count (car counts)) (i (remainder tile count)) (axis (if (null? axes) #f (car axes))) (axes (if (null? axes) '() (cdr axes))))
+          (if axis
+              (let* ((n (list-ref (%node-sizes node) axis)) (start (quotient (* i n) count)) (extent (- (quotient (* (+ i 1) n) count) start)))
+                (if (= extent 0)
+                    #f
+                    (%output-box/loop (cdr counts) axes (quotient tile count) (cons (%with-item (car box) axis start) (%with-item (cdr box) axis extent)))))
+              (if (= i 0) (%output-box/loop (cdr counts) axes (quotient tile count) box) #f))))))
+(define (%with-item l i x) (append (list-head l i) (cons x (list-tail l (+ i 1)))))
 
 (define (%box-of n boxes) (let ((found (assv n boxes))) (if found (cdr found) #f)))
 (define (%with-box boxes n box)
@@ -310,6 +321,7 @@
          (max-pool (%padded (car operands) region both -inf.0) (cadr operands) (%operand operands 2 (cadr operands)) both)))
       ((average-pool) (%average-pooled (%with-padding-alone node operands box segment 0 2) (%or-no-padding (car regions) box)))
       ((narrow-tensor crop chunk) (car operands))
+      ((dropout dropout-planewise) (%dropped operator operands box (%node-sizes node)))
       ((slice)
        (let ((axis (%axis "slice" (cadr operands) (length (cdr box)))))
          (slice (car operands) axis 0 (list-ref (size (car operands)) axis) (%operand operands 4 1))))
@@ -318,6 +330,7 @@
            (pad (car operands) (caddr (car regions)) (cadddr (car regions)) (%operand operands 3 0))
            (fill (cdr box) (%operand operands 3 0) (%node-type node) (%node-residence node))))
       ((expand-tensor) (expand-tensor (car operands) (cdr box)))
+      ((view) (%viewed (car operands) (car regions) box (%node-sizes (cdr (assv (cdar (%node-operands node)) (vector-ref segment 5)))) (%node-sizes node)))
       ((interpolate-nearest interpolate-linear)
        (%interpolated operator (car operands) (car regions) box
                       (%node-sizes (cdr (assv (cdar (%node-operands node)) (vector-ref segment 5)))) (%node-sizes node)))
@@ -367,6 +380,38 @@
                                 sizes strides both #t)))))
 ; A flag, which may be #f.
 (define (%operand-given? operands i otherwise) (if (< i (length operands)) (list-ref operands i) otherwise))
+
+; What the whole drops there; it may be a part of something larger itself.
+(define (%dropped operator operands box sizes)
+  (apply-operator operator
+                  (append (list-head operands 3)
+                          (list (map + (car box) (%each-axis (%operand operands 3 (map (lambda (n) 0) sizes)) '())) (%operand operands 4 sizes)))))
+
+; Stretches of axes with the same number of elements correspond. In each the region is a run of elements, the box is in rows along the first axis of the
+; result: the run is cut, or filled with zeros that are cut off, to whole rows.
+(define (%viewed t region box from to)
+  (let %viewed/loop ((from from) (starts (car region)) (extents (cadr region)) (to to) (to-starts (car box)) (to-extents (cdr box))
+                     (runs '()) (before '()) (behind '()) (rows '()) (firsts '()))
+    (if (if (null? from) (null? to) #f)
+        (let* ((flat (view t (reverse runs)))
+               (whole (if (%every? (lambda (n) (= n 0)) (append before behind)) flat (pad flat (reverse before) (reverse behind)))))
+          (%slice (view whole rows) (cons firsts (cdr box))))
+        (let* ((counts (%stretch from to)) (n (car counts)) (m (cdr counts)))
+          (define (position starts sizes) (fold-left (lambda (at start size) (+ start (* at size))) 0 starts sizes))
+          (let* ((run (apply * (list-head extents n))) (start (position (list-head starts n) (list-head from n)))
+                 (row (if (= m 0) 1 (apply * (cdr (list-head to m)))))
+                 (first (if (= m 0) 0 (* row (car to-starts)))) (last (if (= m 0) 1 (* row (+ (car to-starts) (car to-extents))))))
+            (%viewed/loop (list-tail from n) (list-tail starts n) (list-tail extents n) (list-tail to m) (list-tail to-starts m) (list-tail to-extents m)
+                          (cons run runs) (cons (- start first) before) (cons (- last (+ start run)) behind)
+                          (append rows (if (= m 0) '() (cons (car to-extents) (cdr (list-head to m)))))
+                          (append firsts (if (= m 0) '() (cons 0 (cdr (list-head to-starts m)))))))))))
+; How many axes of each make up the next stretch.
+(define (%stretch from to)
+  (define (size-of l n) (if (null? l) 1 (list-ref l n)))
+  (let %stretch/loop ((n (min 1 (length from))) (m (min 1 (length to))) (a (size-of from 0)) (b (size-of to 0)))
+    (cond ((= a b) (cons n m))
+          ((< a b) (%stretch/loop (+ n 1) m (* a (list-ref from n)) b))
+          (else (%stretch/loop n (+ m 1) a (* b (list-ref to m)))))))
 
 ; The transpose of the region alone, of which the box is cut out; where it begins and ends along each axis.
 (define (%transpose-convolved operands region box)

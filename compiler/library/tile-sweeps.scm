@@ -128,12 +128,12 @@
 (define (%plus-part sum n part box plan)
   (let ((node (vector-ref (%plan-nodes plan) n)) (counts (%layout n plan)))
     (if counts
-        (%plus-to-parts (if (vector? sum) sum (make-vector (apply * counts) 0)) (%overlapped counts (%node-sizes node) box) counts node part box plan)
+        (%plus-to-parts (if (vector? sum) sum (make-vector (apply * counts) 0)) (%overlapped counts node box) counts node part box plan)
         (%plus-to sum (cons (map (lambda (i) 0) (%node-sizes node)) (%node-sizes node)) part box node))))
 (define (%plus-to-parts sums tiles counts node part box plan)
   (if (null? tiles)
       sums
-      (let* ((tile (car tiles)) (place (%output-box (%node-sizes node) counts tile)) (both (%overlap place box))
+      (let* ((tile (car tiles)) (place (%output-box node counts tile)) (both (%overlap place box))
              (sum (vector-ref sums tile)) (sums (vector-update sums tile 0)))
         (%plus-to-parts (vector-update sums tile (%aside (%plus-to sum place (%slice part (%inside box both)) both node) plan))
                         (cdr tiles) counts node part box plan))))

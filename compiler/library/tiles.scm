@@ -2,7 +2,8 @@
 ; which gives the graph of its operators. Stretches of that graph whose results are made of near parts of their operands are segments: such a
 ; stretch is computed for one tile of its results after the other, each from the regions of the operands that it needs. What a segment reads and
 ; what it gives are whole tensors, the borders; what lies between exists for one tile at a time, in the derivative too, which is that of a
-; procedure with rules: docs/tiles.md. Graphs are in tile-graphs.scm, segments and tiles in tile-plans.scm, and what is done in tile-runs.scm.
+; procedure with rules: docs/tiles.md. Graphs are in tile-graphs.scm, along which
+; axes tiles lie in tile-axes.scm, segments and tiles in tile-plans.scm, and what is done in tile-runs.scm.
 
 (define (tiled f x . tiles)
   (let ((inputs (%tile-inputs "tiled" x)))
@@ -49,8 +50,8 @@
                            (error (format "~a: along an axis of ~a elements there are 1 to ~a tiles, not" who most most) n)))
                      counts space)
            (map inexact->exact counts)))))
-(define (%largest-space sizes)
-  (let ((spaces (map %space sizes)))
-    (map (lambda (i) (fold-left (lambda (most space) (if (< i (length space)) (max most (list-ref space i)) most)) 0 spaces))
-         (iota (fold-left (lambda (most space) (max most (length space))) 0 spaces)))))
+(define (%largest-space sizes) (%largest-of (map %space sizes)))
+(define (%largest-of spaces)
+  (map (lambda (i) (fold-left (lambda (most space) (if (< i (length space)) (max most (list-ref space i)) most)) 0 spaces))
+       (iota (fold-left (lambda (most space) (max most (length space))) 0 spaces))))
 (define (%space sizes) (if (< (length sizes) 3) '() (cddr sizes)))

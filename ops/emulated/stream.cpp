@@ -1,7 +1,8 @@
 // Threads of streams. Work waits for earlier work only, so waiting cannot go round in a circle.
 #include "ops/emulated/stream.h"
 
-#include "ops/cpu/device/workers.h"
+#include "ops/denormals.h"
+#include "ops/soon.h"
 
 #include <algorithm>
 #include <cstring>
@@ -15,6 +16,8 @@ namespace cairn::ops {
 namespace {
 
 constexpr std::chrono::milliseconds kLook{5};
+constexpr std::chrono::microseconds kMoment{
+    20}; // to look for work before the thread sleeps: launches of small kernels are nearer to one another
 constexpr std::size_t kCopied = std::size_t{1} << 20; // bytes at a time
 
 // Relaxed: what the tickets forget to order must not be put in order by this, or ThreadSanitizer would see less.
@@ -34,6 +37,18 @@ private:
   std::atomic<bool>& taken_;
 };
 
+// One more, as long as this is there.
+class Counted {
+public:
+  explicit Counted(std::atomic<int>& count) : count_(count) { count_.fetch_add(1); }
+  ~Counted() { count_.fetch_sub(1, std::memory_order_relaxed); }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+private:
+  std::atomic<int>& count_;
+};
+
 } // namespace
 
 Stream::~Stream() {
@@ -50,53 +65,65 @@ void Stream::start(Streams& all, Faults& faults, std::atomic<bool>& kernels) {
   if (!thread_.joinable()) thread_ = std::thread([this, &all, &faults, &kernels] { run(all, faults, kernels); });
 }
 
-// Nobody wakes a thread that was cancelled, so it looks itself.
-template <class Done> void Stream::wait(std::unique_lock<std::mutex>& lock, const Meter* meter, Done&& done) {
+// Nobody wakes a thread that was cancelled, so it looks itself. Who waits counts itself first and looks then, the stream's thread
+// says what is done first and looks then whether anybody waits, all in one order: so one of them sees the other.
+template <class Done> void Stream::wait(const Meter* meter, Done&& done) {
+  std::unique_lock lock(mutex_);
+  const Counted counted(waiting_);
   if (meter == nullptr) return finished_.wait(lock, done);
   while (!finished_.wait_for(lock, kLook, done)) meter->poll();
 }
 
 void Stream::wait_until_not_full(const Meter* meter) {
-  std::unique_lock lock(mutex_);
-  wait(lock, meter, [this] { return queue_.size() < kMostQueued; });
+  const auto has_room = [this] { return unfinished_.load() < kMostQueued; };
+  if (!has_room()) wait(meter, has_room);
 }
 
 void Stream::push(std::list<Work> work) noexcept {
+  unfinished_.fetch_add(1, std::memory_order_relaxed);
   {
     const std::lock_guard lock(mutex_);
     queue_.splice(queue_.end(), work);
+    has_queued_.store(true, std::memory_order_relaxed);
   }
   queued_.notify_one();
 }
 
 void Stream::wait_for(Ticket ticket, const Meter* meter) {
   if (done_.load(std::memory_order_acquire) >= ticket) return;
-  std::unique_lock lock(mutex_);
-  wait(lock, meter, [this, ticket] { return done_.load(std::memory_order_acquire) >= ticket; });
+  wait(meter, [this, ticket] { return done_.load() >= ticket; });
+}
+
+void Stream::note_done(Ticket ticket) {
+  unfinished_.fetch_sub(1);
+  done_.store(ticket);
+  if (waiting_.load() == 0) return;
+  { const std::lock_guard lock(mutex_); } // who has looked sleeps by now
+  finished_.notify_all();
 }
 
 void Stream::run(Streams& all, Faults& faults, std::atomic<bool>& kernels) {
   const FlushDenormals flush;
   const Meter::Installed installed(&meter_);
   for (;;) {
-    std::list<Work> next;
+    std::list<Work> taken;
+    soon(kMoment, [this] { return has_queued_.load(std::memory_order_relaxed); });
     {
       std::unique_lock lock(mutex_);
       queued_.wait(lock, [this] { return ending_ || !queue_.empty(); });
       if (queue_.empty()) return;
-      next.splice(next.end(), queue_, queue_.begin());
+      taken.swap(queue_);
+      has_queued_.store(false, std::memory_order_relaxed);
     }
-    Work& work = next.front();
-    try {
-      perform(work, all, faults, kernels);
-    } catch (const std::bad_alloc&) { // also in the middle of telling what else went wrong
-      faults.note_refusal();
+    for (; !taken.empty(); taken.pop_front()) {
+      Work& work = taken.front();
+      try {
+        perform(work, all, faults, kernels);
+      } catch (const std::bad_alloc&) { // also in the middle of telling what else went wrong
+        faults.note_refusal();
+      }
+      note_done(work.operation.ticket);
     }
-    {
-      const std::lock_guard lock(mutex_);
-      done_.store(work.operation.ticket, std::memory_order_release);
-    }
-    finished_.notify_all();
   }
 }
 

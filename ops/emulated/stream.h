@@ -70,7 +70,7 @@ public:
   void end() { meter_.cancel(); }
   // Waits while kMostQueued operations are queued. Throws Cancelled if the meter says so.
   void wait_until_not_full(const Meter* meter);
-  // After that wait. `work` has one element, so that nothing can fail here.
+  // After that wait, of the same thread. `work` has one element, so that nothing can fail here.
   void push(std::list<Work> work) noexcept;
   // May be called from any thread: waits until that operation has been done. Throws Cancelled if there is a meter and it says
   // so.
@@ -81,7 +81,8 @@ public:
 
 private:
   static constexpr std::size_t kMostQueued = 4096; // operations
-  template <class Done> void wait(std::unique_lock<std::mutex>& lock, const Meter* meter, Done&& done);
+  template <class Done> void wait(const Meter* meter, Done&& done);
+  void note_done(Ticket ticket);
   void run(Streams& all, Faults& faults, std::atomic<bool>& kernels);
   void perform(Work& work, Streams& all, Faults& faults, std::atomic<bool>& kernels);
   void copy(const Work& work) const;
@@ -89,6 +90,9 @@ private:
   std::mutex mutex_;
   std::condition_variable queued_, finished_;
   std::list<Work> queue_;
+  std::atomic<bool> has_queued_ = false;    // for the thread to look at before it sleeps
+  std::atomic<std::size_t> unfinished_ = 0; // operations that are queued, or that the thread has taken
+  std::atomic<int> waiting_ = 0;            // threads that `finished_` is for
   std::atomic<Ticket> done_ = 0;
   std::atomic<std::int64_t> scratch_peak_ = 0;
   Meter meter_; // of the kernels of this stream: they are not stopped when the machine is cancelled

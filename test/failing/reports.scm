@@ -27,3 +27,11 @@
 (define (f x) (begin (write x) (report 'x x) (* x x (random-real) (random-real))))
 (write (checkpoint-*j f 3. 1))
 (write (random-real))
+
+;;; case reports beside tiles, and of tiles that do not fit
+; flags: --memory=4MiB
+(define (image n) (sin (view (arange (* n n) 'f32) (list 1 1 n n))))
+(define (net x) (begin (report 'size (caddr (size x))) (permute (dropout (permute x '(0 2 3 1)) .5 7) '(0 3 1 2))))
+(write (car (*j (lambda (x) (sumall (tiled net x 2))) (image 6) 1)))
+(write (call-with-error-handler (lambda (message irritants) (report 'handled 1) message)
+                                (lambda () (tiled (lambda (x) (softmax (expand-tensor (mean (net x) '(2 3) #t) '(1 1 1000 4000)) 3)) (image 6)))))

@@ -146,6 +146,8 @@
 (define (loss w+x) (sumall (square (tiled (lambda (x) (net (car w+x) x)) (cdr w+x) '(2 3)))))
 (write (list (*j loss (cons w x) 1) (j* loss (cons w x) (cons w x))))
 (write (with-schedule "binomial,base=100,snapshots=2" (lambda () (checkpoint-*j loss (cons w x) 1))))
+(define (views x) (flip (permute (dropout (GeLU (permute x '(0 2 3 1))) .5 7) '(0 3 1 2)) '(2)))
+(write (cdr (*j (lambda (x) (sumall (tiled views x 2))) x 1)))
 (write (operand-regions 'max-pool (list x 2) 0 '(0 0 1 1) '(1 2 2 1)))
 (write (apply-operator 'with-part (list x (zeros '(1 1 2 2) 'f64) '(0 1 2 3))))
 ;;; guarded

@@ -259,3 +259,22 @@ TEST_CASE("dropout is a function of its key: the rest is scaled, the same elemen
   CHECK(sum > 60);
   CHECK(sum < 140);
 }
+
+TEST_CASE("dropout of a part drops what it drops there of the whole, from odd places too, in lines longer than a block") {
+  World w;
+  const Tensor whole = w.tensor({3, 4, 1301}, Numbers(3 * 4 * 1301, 1));
+  for (const O op : {O::dropout, O::dropout_planewise})
+    for (const std::vector<std::int64_t>& starts : {std::vector<std::int64_t>{0, 0, 1}, {1, 1, 200}, {2, 3, 0}, {0, 1, 0}}) {
+      Attributes attributes = with({number(0.5)});
+      attributes.key = 7;
+      std::vector<std::int64_t> sizes = {3 - starts[0], 4 - starts[1], 1301 - starts[2] - (starts[2] == 200 ? 5 : 0)};
+      const Attributes place = with({list(starts), list(sizes)});
+      const Tensor there = applied(w.rt, O::crop, {applied(w.rt, op, {whole}, attributes)}, place);
+      attributes.values.push_back(list(starts));
+      attributes.values.push_back(list({3, 4, 1301}));
+      const Tensor part = applied(w.rt, O::crop, {whole}, place);
+      CHECK(w.rt.read_numbers(applied(w.rt, op, {part}, attributes)) == w.rt.read_numbers(there));
+    }
+  CHECK(error(w, O::dropout, {whole}, {number(0.5), list({0, 0, 1}), list({3, 4, 1301})}) ==
+        "dropout: a part of shape (3 4 1301) from (0 0 1) on is not in a tensor of shape (3 4 1301)");
+}

@@ -77,6 +77,8 @@ void add_examples_of_elements(std::vector<Example>& all) {
   add(O::binary_cross_entropy_with_logits, {in({3, 4}), in({3, 4}, 0, 1)});
   add(O::dropout, {in({5, 4})}, {number(0.4)});
   add(O::dropout_planewise, {permuted(in({2, 3, 2, 2}), {0, 3, 1, 2})}, {number(0.4)});
+  add(O::dropout, {permuted(in({2, 3, 5}), {1, 0, 2})}, {number(0.4), list({1, 0, 3}), list({4, 2, 9})});
+  add(O::dropout_planewise, {in({2, 3, 4})}, {number(0.4), list({1, 2, 3}), list({3, 6, 9})});
 
   add(O::stack, {in({2, 3}), in({2, 3}), permuted(in({3, 2}), {1, 0})}, {integer(1)});
   add(O::stack, {in({2, 3}), in({2, 3})}, {integer(-1)});

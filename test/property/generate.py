@@ -43,6 +43,13 @@ STEPS = """(define (in-steps step pieces x y)
 
 # A tensor of two rows and three columns as an image of one channel, by tiles.
 TILES = """(define (in-tiles f t . tiles) (view (apply tiled f (view t '(1 1 2 3)) tiles) '(2 3)))
+(define (in-tiles-as-planned f t . tiles) (* (apply in-tiles f t tiles) (fold-left max 0 (map cadddr (apply tile-plan f (view t '(1 1 2 3)) tiles)))))
+(define (in-tiles-too-large f t . tiles)
+  (if (memory-budget)
+      (call-with-error-handler
+        (lambda (message irritants) (* .5 (apply in-tiles f t tiles)))
+        (lambda () (in-tiles (lambda (z) (mean (softmax (expand-tensor (mean (f z) '(2 3) #t) '(1 1 100000 100000)) 3))) t)))
+      (in-tiles f t)))
 (define (image t) (view t '(1 1 2 3)))
 (define (part-of t row column) (crop t (list 0 0 row column) '(1 1 2 3)))
 """
@@ -252,9 +259,14 @@ class Generator:
                 lambda: "(tanh (car (batch-normalization-training %s (fill '(1) .7 'f64) (fill '(1) .1 'f64) .5)))" % z,
                 lambda: "(let ((z %s)) (- z (mean z '(2 3) #t)))" % z,
                 lambda: '(* %s (sin %s))' % (z, other()),
+                lambda: "(permute (matmul (sin (permute %s '(0 2 3 1))) (view (mean %s) '(1 1))) '(0 3 1 2))" % (z, other()),
+                lambda: "(flip (tanh (view (transpose (view %s '(1 2 1 1 3)) 1 2) '(1 1 2 3))) '(%d))" % (z, r.randrange(2, 4)),
+                lambda: '(sum (stack (list %s (sin %s)) %d) %d)' % ((z, other()) + (r.randrange(5),) * 2),
+                lambda: "(let ((z (log-softmax (concat-tensors (list %s %s) 1) 1))) (slice z 1 %s))" % (z, other(), r.choice(['0 1', '1 2'])),
+                lambda: '(dropout%s %s .3 %d)' % (r.choice(['', '-planewise']), z, r.randrange(9)),
                 lambda: '(part-of (concat-tensors (list %s %s) %d) 0 0)' % (z, other(), r.randrange(2, 4)),
             ] + ([] if self.smooth else [lambda: '(part-of (max-pool (ReLU %s) 2 1 1) %d 1)' % (z, r.randrange(2))]))()
-        return '(in-tiles (lambda (z) %s) %s%s)' % (z, self.tensor(env, depth - 1), r.choice(['', ' 1', ' 2', " '(2 3)", " '(1 2)"]))
+        return '(in-tiles%s (lambda (z) %s) %s%s)' % (r.choice(['', '', '', '-as-planned', '-too-large']), z, self.tensor(env, depth - 1), r.choice(['', ' 1', ' 2', " '(2 3)", " '(1 2)"]))
 
     def parts(self, env, depth):
         """Parts by ranges and by tensors of positions: repeated ones, and such as count from the end."""

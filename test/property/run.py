@@ -62,13 +62,18 @@ def execute(command, timeout=300):
         return -1, '', 'no end after %d s' % timeout
 
 
+def within_memory(n):
+    """Every second run has a budget, so that programs meet what does not fit."""
+    return ['--memory=1GiB'] * (n % 2)
+
+
 def check_batch(vmrun, seeds):
     """Complaints of one process that checks several programs; a batch that dies is taken apart."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'batch.scm')
         with open(path, 'w', encoding='utf-8') as file:
             file.write(program(seeds))
-        code, out, err = execute([vmrun, '--seed=%d' % seeds[0], path])
+        code, out, err = execute([vmrun, '--seed=%d' % seeds[0]] + within_memory(seeds[0] // len(seeds)) + [path])
     lines = out.split('\n')
     wrong = [line[:1000] for line in lines if line.startswith('FAIL')]
     ran = sum(line.startswith('RUN ') for line in lines)
@@ -104,18 +109,22 @@ def shrunk(vmrun, seed):
 
 
 def check_slices(vmrun, seed):
-    """Runs a program through, then in slices by --steps, --save and --resume: same output, same steps."""
+    """Runs a program through, then with a report of what it did, then in slices by --steps, --save and --resume: same output, same steps."""
     rng = random.Random(seed * 7919 + 1)
     with tempfile.TemporaryDirectory() as folder:
         path, capsule, stats = (os.path.join(folder, name) for name in ('noisy.scm', 'z.capsule', 'stats.json'))
         with open(path, 'w', encoding='utf-8') as file:
             file.write(noisy(seed))
-        options = ['--seed=%d' % seed, '--stats=' + stats] + ['--device=emulated'] * (seed % 2)
+        options = ['--seed=%d' % seed, '--stats=' + stats] + ['--device=emulated'] * (seed % 2) + within_memory(seed // 2)
         code, want, err = execute([vmrun] + options + [path])
         if code != 0:
             return ['FAIL %d slices: exit code %d: %s' % (seed, code, err[:1500])]
         with open(stats, encoding='utf-8') as file:
             total = json.load(file)['steps']
+        code, explained, err = execute([vmrun] + options + ['--explain=' + os.path.join(folder, 'explained.json'), path])
+        with open(stats, encoding='utf-8') as file:
+            if code != 0 or explained != want or json.load(file)['steps'] != total:
+                return ['FAIL %d explained: exit code %d, output %r and without a report %r: %s' % (seed, code, explained[:600], want[:600], err[:1500])]
         got, done, slices, source = '', 0, 0, options + [path]
         pieces = rng.choice([2, 4, 8])
         while True:

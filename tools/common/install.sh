@@ -3,8 +3,9 @@
 cairn_packages=(g++ cmake ninja-build libfmt-dev libmimalloc-dev doctest-dev libcli11-dev libedit-dev libxxhash-dev nlohmann-json3-dev
                 libdlpack-dev zlib1g-dev libpng-dev libjpeg62-turbo-dev libdnnl-dev libopenblas-dev python3 pkg-config)
 
-# The libraries must get on with what NumPy brings; packages are made and looked at, that of Python too; manual pages are rendered.
-test_packages=(python3-numpy python3-dev python3-venv dpkg-dev file groff-base)
+# The libraries must get on with what NumPy brings; packages are made and looked at, that of Python too; manual pages are rendered. The packages are built from the same sources once
+# more, which ccache remembers.
+test_packages=(python3-numpy python3-dev python3-venv dpkg-dev file groff-base ccache)
 
 sanitize_packages=(clang-14 libclang-rt-14-dev)  # for the preset `sanitize` alone
 tidy_packages=(clang-tidy-14)

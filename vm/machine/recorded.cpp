@@ -198,16 +198,16 @@ Value record(Engine& engine, const ops::Operator& op, std::span<const Value> giv
   for (const Tensor& t : inputs)
     if (t.device() != nullptr) device = t.device();
 
-  // Operands as they were given; of what draws random numbers, also its key.
+  // Operands as they were given, and of what draws random numbers its key in the place of whatever said which.
   Owned list(heap, value::kNull);
-  std::size_t places = given.size();
-  for (std::size_t i = 0; i < op.signature.size(); ++i)
-    if (op.signature[i].kind == ops::OperandSpec::Kind::key) {
-      places = std::max(places, i + 1);
-      if (places == i + 1) list.push(value_of_key(engine, operands.attributes.key));
-    }
-  for (std::size_t i = places - (list.v == value::kNull ? 0 : 1); i-- > 0;)
-    list.push(i < given.size() ? engine.duplicate(engine.runs.back().tape, given[i]) : value::kFalse);
+  const auto key = static_cast<std::size_t>(
+      std::ranges::find(op.signature, ops::OperandSpec::Kind::key, &ops::OperandSpec::kind) - op.signature.begin());
+  for (std::size_t i = key < op.signature.size() ? std::max(given.size(), key + 1) : given.size(); i-- > 0;) {
+    if (i == key)
+      list.push(value_of_key(engine, operands.attributes.key));
+    else
+      list.push(i < given.size() ? engine.duplicate(engine.runs.back().tape, given[i]) : value::kFalse);
+  }
 
   Owned results(heap, value::kNull);
   for (unsigned i = types.count; i-- > 0;) {

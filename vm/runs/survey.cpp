@@ -64,7 +64,7 @@ std::string of_device(const Engine& engine, std::uint64_t together) {
   const std::int64_t at_once = std::exchange(tiers.at_once, 0);
   for (const explain::Row& row : explain::rows(tiers)) out += fmt::format("  {:<10} {}\n", row.name, row.words);
   if (at_once != 0)
-    out += fmt::format("             forward {} had to be on the device at once; sweeping takes more\n",
+    out += fmt::format("             forward {} had to be on the device at once; sweeping may take more\n",
                        explain::bytes_text(at_once));
   return out;
 }

@@ -1,7 +1,7 @@
-// See workers.h. A thread that waits looks for work for a moment before it sleeps: to wake one takes as long as a product of
-// small matrices, and steps of small networks are full of those. It is a moment only, since machines are shared, and spinning
-// threads take the time from those that work.
+// See workers.h.
 #include "ops/cpu/device/workers.h"
+
+#include "ops/soon.h"
 
 #include <algorithm>
 #include <chrono>
@@ -21,20 +21,6 @@ unsigned processors() {
 }
 
 constexpr std::chrono::microseconds kMoment{100};
-
-// Whether `there` was true within a moment.
-template <class There> bool soon(There&& there) {
-  const auto end = std::chrono::steady_clock::now() + kMoment;
-  do {
-    for (int i = 0; i < 32; ++i) {
-      if (there()) return true;
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#endif
-    }
-  } while (std::chrono::steady_clock::now() < end);
-  return false;
-}
 
 } // namespace
 
@@ -81,7 +67,7 @@ void Workers::work() {
   const FlushDenormals flush;
   std::uint64_t seen = 0;
   for (;;) {
-    soon([&] { return round_.load(std::memory_order_relaxed) != seen || stop_.load(std::memory_order_relaxed); });
+    soon(kMoment, [&] { return round_.load(std::memory_order_relaxed) != seen || stop_.load(std::memory_order_relaxed); });
     std::unique_lock lock(mutex_);
     wake_.wait(lock, [&] { return stop_ || round_ != seen; });
     if (stop_) return;
@@ -118,7 +104,7 @@ void Workers::run(std::int64_t count, std::int64_t grain, Piece piece, void* dat
     const Installed none(nullptr); // a piece does not divide its work again
     take_pieces(task);
   }
-  soon([&] { return busy_.load(std::memory_order_relaxed) == 0; });
+  soon(kMoment, [&] { return busy_.load(std::memory_order_relaxed) == 0; });
   std::unique_lock lock(mutex_);
   done_.wait(lock, [&] { return busy_ == 0; });
   task_.piece = nullptr;
