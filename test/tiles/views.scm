@@ -1,5 +1,6 @@
 ; Views by tiles: axes that are moved, merged and divided are followed to where they go, so that what is around such an operator stays one segment.
 ;;; case segments
+; timeout: 300
 (define (show x) (write x) (newline))
 (define (all? p l) (or (null? l) (and (p (car l)) (all? p (cdr l)))))
 (define x (randn '(2 8 12 10) 'f64 #f 1))

@@ -2,7 +2,7 @@
 device beside the same on the device that it wraps: both without a bound of its memory, so that nothing is ever planned, and both with one, where the first calls are recorded.
 
 A machine that is shared runs the same program in once or twice the time, for a second or so. So runs are short, and each is compared with the one before or behind it, on the device that it
-wraps; what is shown are the quartiles of these ratios."""
+wraps; what is shown are the quartiles of these ratios, or the one that there is."""
 import pathlib
 import re
 import shutil
@@ -34,7 +34,7 @@ def measured(options, program, *arguments):
             plain_seconds.append(seconds[plain])
     if moved:
         raise Failure(f"WRONG: all fits, and yet there are {moved}")
-    return {device: statistics.quantiles(some, n=4) for device, some in ratios.items()}, statistics.median(plain_seconds)
+    return {device: statistics.quantiles(some, n=4) if len(some) > 1 else some for device, some in ratios.items()}, statistics.median(plain_seconds)
 
 
 def instructions(vmrun, device, program, steps):

@@ -156,7 +156,7 @@ bool MetricsFile::widen(const std::vector<std::string>& added) {
 }
 
 bool MetricsFile::put(const Report& report) {
-  constexpr std::uint64_t kMostReplaced = std::uint64_t{256} << 20, kLongest = std::uint64_t{16} << 20;
+  constexpr std::uint64_t kMostReplaced = std::uint64_t{384} << 20, kLongest = std::uint64_t{16} << 20;
   const bool may_widen = replaced_ < kMostReplaced && file_.length() < kLongest;
   std::vector<std::string> added;
   for (const auto& [name, value] : report.values) {

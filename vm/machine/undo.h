@@ -4,7 +4,7 @@
 #pragma once
 
 #include "vm/machine/engine.h"
-#include "vm/machine/tensors.h"
+#include "vm/machine/tensor_operands.h"
 
 namespace cairn::machine {
 
@@ -51,12 +51,8 @@ template <class F> decltype(auto) stoppable(Engine& engine, Tape* tape, F&& f) {
   try {
     engine.meter().poll();
     if (engine.streamed_run() != nullptr) account_recordings(engine);
-    // Runs ask devices for memory by themselves, too, as for the sum of two cotangents.
-    try {
-      return f();
-    } catch (const ops::DeviceMemoryExceeded& e) {
-      throw DeviceFull(e.what());
-    }
+    // Runs call operators by themselves, too, as for the sum of two cotangents.
+    return tensors::translated("", f);
   } catch (const ops::Stopped&) {
     undo.put_back();
     throw;
