@@ -40,14 +40,17 @@ template <class F, class T> struct TakesFirst {
   }
 };
 
+// The other way round: a byte is not 0 where the bit is set.
+void unpack_bits(std::uint8_t bits, std::uint8_t* set) {
+  const std::uint64_t word = bits * 0x0101010101010101u & 0x8040201008040201u;
+  std::memcpy(set, &word, sizeof word);
+}
+
 // No product with 1, as in the rules that have the tensors: it would lose denormals.
 template <class T> struct TimesBits {
-  CAIRN_INLINE static void run(const T* from, const std::uint8_t* bits, std::uint8_t flip, T otherwise, T* to,
-                               std::int64_t bytes) {
-    for (std::int64_t b = 0; b < bytes; ++b) {
-      const unsigned byte = bits[b] ^ flip;
-      for (unsigned i = 0; i < 8; ++i) to[8 * b + i] = (byte >> i & 1) != 0 ? from[8 * b + i] : from[8 * b + i] * otherwise;
-    }
+  CAIRN_INLINE static void run(const T* from, const std::uint8_t* set, T otherwise, T* to, std::int64_t count) {
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < count; ++i) to[i] = set[i] != 0 ? from[i] : from[i] * otherwise;
   }
 };
 
@@ -136,14 +139,16 @@ template <class T> void pack(const View& x, const View& out) {
 }
 
 template <class T> void multiply(const View& c, const View& bits, const Attributes& by, const View& out) {
-  const auto times = Generations<TimesBits<T>, const T*, const std::uint8_t*, std::uint8_t, T, T*, std::int64_t>::chosen();
+  const auto times = Generations<TimesBits<T>, const T*, const std::uint8_t*, T, T*, std::int64_t>::chosen();
   const T otherwise = static_cast<T>(by[0].number());
-  const std::uint8_t flip = by[1].integer() != 0 ? 0xff : 0;
+  const unsigned flip = by[1].integer() != 0 ? 0xff : 0;
   each_piece(out.elements(), [&](std::int64_t first, std::int64_t count) {
     alignas(64) T staged[kBitsAtOnce];
+    alignas(64) std::uint8_t set[kBitsAtOnce];
+    const std::uint8_t* const packed = bits.as<std::uint8_t>() + first / 8;
+    for (std::int64_t i = 0; i < count; i += 8) unpack_bits(static_cast<std::uint8_t>(packed[i / 8] ^ flip), set + i);
     load(kComputeOf<T>, staged, c.dtype, element_at(c, first), 1, count);
-    if (count % 8 != 0) std::fill(staged + count, staged + (count + 7) / 8 * 8, T(0));
-    times(staged, bits.as<std::uint8_t>() + first / 8, flip, otherwise, staged, (count + 7) / 8);
+    times(staged, set, otherwise, staged, count);
     store(kComputeOf<T>, staged, out.dtype, element_at(out, first), 1, count);
   });
 }
