@@ -121,7 +121,7 @@ struct VjpCall {
   std::span<Tensor> results; // by input: the part of its cotangent, of the input's shape (a number's: no axes); may share storage
                              // with a cotangent. Left empty: none
   std::span<Tensor> given = {}; // the cotangents once more, where the rule may take their memory; or empty
-  // Not null: this is there in place of the tensor that the rule asked to keep, which has its description only (SmallerForm).
+  // Not null: this is there in place of what the rule asked to keep, of which it has descriptions only (SmallerForm).
   const Tensor* smaller = nullptr;
   AddedOnto* onto = nullptr; // if not null, the first operand's cotangent has a sum, and rules of VjpMemory::onto write here
                              // instead of making a part
@@ -207,11 +207,12 @@ enum class VjpMemory : std::uint8_t {
   onto,       // only one, for the first operand, and where that has a sum already it is added to it: AddedOnto
 };
 
-// What the reverse rule can do with in place of the only tensor that it asks to keep: the result of another operator on that.
+// What the reverse rule can do with in place of all that it asks to keep, which is the result or all operands: the result of
+// another operator on that.
 struct SmallerForm {
-  std::string_view text;                                        // its size, as the page of operators shows it
-  OperatorId made_by{};                                         // see call_for_smaller
-  bool (*fits)(const Call& call, const Tensor& kept) = nullptr; // whether it can be made of such a tensor
+  std::string_view text;                                                   // its size, as the page of operators shows it
+  OperatorId made_by{};                                                    // see call_for_smaller
+  bool (*fits)(const Call& call, std::span<const Tensor> whole) = nullptr; // whether it can be made of such tensors
 };
 
 // Operators whose reverse rule multiplies its first operand with a cotangent, for the cotangent of the second one, and does
@@ -258,9 +259,12 @@ inline bool keeps_input(const Operator& op, std::size_t i) {
   return i < 31 ? (op.keep & keep_input(static_cast<unsigned>(i))) != 0 : (op.keep & kKeepInputs) != 0;
 }
 
-// The only tensor that an operator with a smaller form keeps.
+// What an operator with a smaller form keeps: its result or its operands.
 inline bool keeps_smaller_output(const Operator& op) { return op.smaller != nullptr && (op.keep & kKeepOutput) != 0; }
-inline bool keeps_smaller_input(const Operator& op) { return op.smaller != nullptr && (op.keep & kKeepOutput) == 0; } // the first
+inline bool keeps_smaller_inputs(const Operator& op) { return op.smaller != nullptr && (op.keep & kKeepOutput) == 0; }
+inline std::span<const Tensor> kept_whole(const Operator& op, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  return keeps_smaller_output(op) ? outputs.first(1) : inputs;
+}
 
 // As messages name it: + for %add.
 std::string_view shown_name(const Operator& op);

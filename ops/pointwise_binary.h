@@ -89,6 +89,9 @@ struct Min {
   template <class T> CAIRN_HD static T slope_b(T a, T b, T) { return choice(a, b, T(0), T(1)); }
 };
 
+// Functions that are one of their operands.
+template <class F> inline constexpr bool kChooses = std::is_same_v<F, Max> || std::is_same_v<F, Min>;
+
 struct Expt {
   static constexpr bool closed = false;
   static constexpr unsigned needs_a = kFirst | kSecond, needs_b = kFirst | kValue;

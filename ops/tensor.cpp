@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace cairn::ops {
 
@@ -77,6 +78,26 @@ Tensor description(Tensor t) {
   t.home = t.device();
   t.storage = {};
   return t;
+}
+
+void set_shared_layout(Tensor& result, std::span<const Tensor> operands) {
+  set_contiguous(result);
+  if (result.rank() < 2) return;
+  const Tensor* model = nullptr;
+  for (const Tensor& t : operands) {
+    if (t.weak) continue;
+    if (!(t.shape == result.shape) || (model != nullptr && t.strides != model->strides)) return;
+    model = &t;
+  }
+  if (model != nullptr && !model->contiguous() && model->dense()) result.strides = model->strides;
+}
+
+std::array<int, kMostAxes> axes_in_memory(const Tensor& t) {
+  std::array<int, kMostAxes> axes{};
+  std::iota(axes.begin(), axes.end(), 0);
+  std::stable_sort(axes.begin(), axes.begin() + t.rank(),
+                   [&](int a, int b) { return t.strides[static_cast<std::size_t>(a)] > t.strides[static_cast<std::size_t>(b)]; });
+  return axes;
 }
 
 } // namespace cairn::ops

@@ -1,37 +1,38 @@
-// Bits that say where a tensor is positive: what a reverse rule that asks for nothing else can do with (SmallerForm).
+// Bits that say where a tensor is positive, or which of two operands was taken: what a reverse rule that asks for nothing else
+// can do with (SmallerForm).
 #include "ops/cpu/elements/bits.h"
 
 #include "ops/operators/definitions.h"
 #include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
+#include "ops/pointwise_binary.h"
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 namespace cairn::ops {
 
 namespace {
 
-void infer_bits(const Call& call, ResultTypes& results) {
+void set_bits(const Shape& of, ResultTypes& results) {
   results[0].dtype = DType::u8;
   results[0].shape = Shape{};
-  results[0].shape.push_back((call.inputs[0].elements() + 7) / 8);
+  results[0].shape.push_back((of.elements() + 7) / 8);
+}
+void infer_bits(const Call& call, ResultTypes& results) { set_bits(call.inputs[0].shape, results); }
+void infer_choice_bits(const Call& call, ResultTypes& results) {
+  set_bits(broadcast(shown_name(call.op), call.inputs[0].shape, call.inputs[1].shape), results);
 }
 
 // With elements one behind the other, as they lie in the memory of what `like` describes, which is dense.
 Tensor in_order_of(Runtime& runtime, Tensor t, const Tensor& like) {
   if (t.strides != like.strides || !t.dense()) {
-    std::array<std::int64_t, kMostAxes> axes;
-    std::iota(axes.begin(), axes.end(), 0);
-    const auto rank = static_cast<std::size_t>(t.rank());
-    std::stable_sort(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(rank), [&](std::int64_t a, std::int64_t b) {
-      return like.strides[static_cast<std::size_t>(a)] > like.strides[static_cast<std::size_t>(b)];
-    });
+    const auto axes = axes_in_memory(like);
     Tensor turned = t;
-    for (std::size_t i = 0; i < rank; ++i) {
-      turned.shape[static_cast<int>(i)] = t.shape[static_cast<int>(axes[i])];
-      turned.strides[i] = t.strides[static_cast<std::size_t>(axes[i])];
+    for (int i = 0; i < t.rank(); ++i) {
+      const int from = axes[static_cast<std::size_t>(i)];
+      turned.shape[i] = t.shape[from];
+      turned.strides[static_cast<std::size_t>(i)] = t.strides[static_cast<std::size_t>(from)];
     }
     t = runtime.apply(OperatorId::contiguous, {turned});
   }
@@ -46,15 +47,26 @@ Tensor in_order_of(Runtime& runtime, Tensor t, const Tensor& like) {
 
 namespace rules {
 
-bool has_positive_bits(const Call&, const Tensor& kept) { return kept.dense() && is_floating(kept.dtype); }
+bool has_positive_bits(const Call&, std::span<const Tensor> whole) { return whole[0].dense() && is_floating(whole[0].dtype); }
 
-Tensor over_cotangent_by_bits(const VjpCall& call, const Tensor& like, double otherwise) {
+bool has_choice_bits(const Call&, std::span<const Tensor> whole) {
+  return std::ranges::all_of(whole, [](const Tensor& t) { return t.weak || is_floating(t.dtype); });
+}
+
+Tensor chosen_from(const VjpCall& call) {
+  Tensor like;
+  like.shape = call.outputs[0].shape;
+  set_shared_layout(like, call.inputs);
+  return like;
+}
+
+Tensor over_cotangent_by_bits(const VjpCall& call, const Tensor& like, ByBits by) {
   Tensor cotangent;
-  if (call.given.empty())
+  if (call.given.empty() || !by.last)
     cotangent = call.cotangents[0];
   else
     cotangent = std::move(call.given[0]);
-  // The rule that has the tensor itself gives a result in that one's layout where the cotangent has it, too, and else a row-major
+  // The rule that has the tensors themselves gives a result in their layout where the cotangent has it, too, and else a row-major
   // one: so does this one, as whoever sums over elements does it in their order.
   const bool turned = cotangent.strides != like.strides && !like.contiguous();
   std::array<Tensor, 2> operands;
@@ -63,9 +75,9 @@ Tensor over_cotangent_by_bits(const VjpCall& call, const Tensor& like, double ot
     operands[0] = in_order_of(call.runtime, cotangent, like);
     operands[1] = *call.smaller;
     if (!turned) cotangent.storage = {};
-    constexpr bool consumed[] = {true};
-    call.runtime.apply(operator_of(OperatorId::times_bits), operands, consumed, attributes({Attribute::of_number(otherwise)}),
-                       {&out, 1});
+    const bool consumed[] = {by.last};
+    call.runtime.apply(operator_of(OperatorId::times_bits), operands, consumed,
+                       attributes({Attribute::of_number(by.otherwise), Attribute::of_integer(by.flipped ? 1 : 0)}), {&out, 1});
     out.shape = like.shape;
     out.strides = like.strides;
     if (turned) out = call.runtime.apply(OperatorId::contiguous, {out});
@@ -75,7 +87,7 @@ Tensor over_cotangent_by_bits(const VjpCall& call, const Tensor& like, double ot
       cotangent.shape = like.shape;
       cotangent.strides = like.strides;
     }
-    give_back(call, cotangent);
+    if (by.last) give_back(call, cotangent);
     throw;
   }
   return out;
@@ -86,6 +98,10 @@ Tensor over_cotangent_by_bits(const VjpCall& call, const Tensor& like, double ot
 namespace definitions {
 
 constinit const Definition positive_bits = {.infer = infer_bits, .regions = &regions::somewhere, .kernel = cpu::positive_bits};
+constinit const Definition max_bits = {
+    .infer = infer_choice_bits, .regions = &regions::somewhere, .kernel = cpu::choice_bits<pointwise::Max>};
+constinit const Definition min_bits = {
+    .infer = infer_choice_bits, .regions = &regions::somewhere, .kernel = cpu::choice_bits<pointwise::Min>};
 constinit const Definition times_bits = {
     .infer = rules::infer_same, .regions = &regions::somewhere, .kernel = cpu::times_bits, .may_overwrite = keep_input(0)};
 

@@ -45,10 +45,18 @@ bool wanted(const VjpCall& call, unsigned input);
 // An operator on the cotangent of the first output, which is not looked at again, and more; in the cotangent's memory if that is
 // to be had.
 Tensor over_cotangent(const VjpCall& call, OperatorId op, std::initializer_list<Tensor> more, const Attributes& attributes = {});
-// Where a rule asks for nothing but which elements are positive: whether bits can say that of such a tensor, and the cotangent of
-// the first output times 1 where the bit is set, else times that number. `like`: what the bits are of.
-bool has_positive_bits(const Call& call, const Tensor& kept);
-Tensor over_cotangent_by_bits(const VjpCall& call, const Tensor& like, double otherwise);
+// Where a rule asks for nothing but which elements are positive, or which operand was taken: whether bits can say that of such
+// tensors, and the cotangent of the first output times 1 where the bit is set, else times that number; `flipped`: where it is not
+// set, else. `like`: what the bits are of. `last`: the cotangent is not looked at again.
+struct ByBits {
+  double otherwise = 0;
+  bool flipped = false, last = true;
+};
+bool has_positive_bits(const Call& call, std::span<const Tensor> whole);
+bool has_choice_bits(const Call& call, std::span<const Tensor> whole);
+Tensor over_cotangent_by_bits(const VjpCall& call, const Tensor& like, ByBits by);
+// What bits of a choice between both operands are of: the result, as it lies.
+Tensor chosen_from(const VjpCall& call);
 // Where the first operand's cotangent has a sum, the cotangent of the first output is added to its elements from so many on along
 // each axis, in such steps: true. Else the rule has to make a part.
 bool added_within(const VjpCall& call, const Shape& starts, const Shape& steps);

@@ -101,7 +101,8 @@ template <class F, OperatorId kernel> void unary_vjp(const VjpCall& call) {
       const Tensor& like = F::needs == kValue ? call.outputs[0] : call.inputs[0];
       double otherwise = 0;
       if constexpr (std::is_same_v<F, LeakyRelu>) otherwise = rules::number_or(call.attributes, 0, F::kParameter);
-      call.results[0] = rules::fit(call.runtime, rules::over_cotangent_by_bits(call, like, otherwise), call.inputs[0]);
+      call.results[0] =
+          rules::fit(call.runtime, rules::over_cotangent_by_bits(call, like, {.otherwise = otherwise}), call.inputs[0]);
       return;
     }
   call.results[0] = rules::fit(
@@ -123,7 +124,18 @@ Tensor with_slope(const VjpCall& call, OperatorId kernel, unsigned needs, bool l
   return call.runtime.apply(kernel, {call.cotangents[0], a, b, value});
 }
 
+void choice_vjp_by_bits(const VjpCall& call) {
+  const Tensor like = rules::chosen_from(call);
+  const bool both = rules::wanted(call, 1);
+  if (rules::wanted(call, 0))
+    call.results[0] = rules::fit(call.runtime, rules::over_cotangent_by_bits(call, like, {.last = !both}), call.inputs[0]);
+  if (both)
+    call.results[1] = rules::fit(call.runtime, rules::over_cotangent_by_bits(call, like, {.flipped = true}), call.inputs[1]);
+}
+
 template <class F, OperatorId kernel_a, OperatorId kernel_b> void binary_vjp(const VjpCall& call) {
+  if constexpr (kChooses<F>)
+    if (call.smaller != nullptr) return choice_vjp_by_bits(call);
   const bool both = rules::wanted(call, 1);
   if (rules::wanted(call, 0))
     call.results[0] = rules::fit(call.runtime, with_slope(call, kernel_a, F::needs_a, !both), call.inputs[0]);
@@ -168,7 +180,7 @@ void elu_jvp(const JvpCall& call) {
 template <class F> void binary_jvp(const JvpCall& call) {
   const Term &a = call.inputs[0], &b = call.inputs[1], &v = call.outputs[0];
   const Term *ta = call.tangents[0], *tb = call.tangents[1];
-  if constexpr (std::is_same_v<F, Max> || std::is_same_v<F, Min>) {
+  if constexpr (kChooses<F>) {
     call.results[0] = F::template choice<Term>(a, b, ta != nullptr ? *ta : Term(0.0), tb != nullptr ? *tb : Term(0.0));
   } else if (ta != nullptr && tb != nullptr) {
     call.results[0] = *ta * F::template slope_a<Term>(a, b, v) + *tb * F::template slope_b<Term>(a, b, v);
@@ -250,8 +262,11 @@ constexpr Definition pointwise_definition(Infer infer, Kernel kernel, CostOf cos
 }
 
 constexpr SmallerForm kPositiveBits = {"a bit an element", OperatorId::positive_bits, rules::has_positive_bits};
+constexpr SmallerForm kMaxBits = {"a bit an element of the result", OperatorId::max_bits, rules::has_choice_bits};
+constexpr SmallerForm kMinBits = {"a bit an element of the result", OperatorId::min_bits, rules::has_choice_bits};
 template <class F> constexpr Definition with_smaller_form(Definition d) {
   if (kHasTwoSlopes<F>) d.smaller = &kPositiveBits;
+  if (kChooses<F>) d.smaller = std::is_same_v<F, Max> ? &kMaxBits : &kMinBits;
   return d;
 }
 
@@ -290,10 +305,10 @@ CAIRN_POINTWISE_PARAMETER(X)
 #undef X
 
 #define X(id, Struct, ...)                                                                                                       \
-  constinit const Definition id = differentiable(                                                                                \
+  constinit const Definition id = with_smaller_form<Struct>(differentiable(                                                      \
       infer_binary<Struct::closed>, cpu::binary_kernel<Struct>, kCost<kPrices<Struct>.value>,                                    \
       binary_vjp<Struct, OperatorId::id##_vjp_a, OperatorId::id##_vjp_b>, binary_jvp<Struct>,                                    \
-      kept(Struct::needs_a | Struct::needs_b), std::is_same_v<Struct, Add> ? VjpMemory::shares : VjpMemory::last_over);          \
+      kept(Struct::needs_a | Struct::needs_b), std::is_same_v<Struct, Add> ? VjpMemory::shares : VjpMemory::last_over));         \
   constinit const Definition id##_vjp_a = reverse_definition(cpu::binary_vjp_a_kernel<Struct>, kCost<kPrices<Struct>.slope>);    \
   constinit const Definition id##_vjp_b = reverse_definition(cpu::binary_vjp_b_kernel<Struct>, kCost<kPrices<Struct>.slope>);
 CAIRN_POINTWISE_BINARY(X)

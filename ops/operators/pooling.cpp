@@ -105,9 +105,9 @@ void adaptive_vjp_kernel(const KernelCall& call) { cpu::average_pool_vjp(bins(),
 Attribute spatial(const Shape& shape) { return Attribute::of_list(shape.sizes().subspan(2)); }
 
 // A byte can tell the places of a window apart.
-bool has_places(const Call& call, const Tensor& x) {
+bool has_places(const Call& call, std::span<const Tensor> whole) {
   std::int64_t places = 1;
-  for (const std::int64_t size : read_pool("max-pool", call.attributes, x.rank() - 2).windows.kernel)
+  for (const std::int64_t size : read_pool("max-pool", call.attributes, whole[0].rank() - 2).windows.kernel)
     if (__builtin_mul_overflow(places, size, &places)) return false;
   return places <= 256;
 }

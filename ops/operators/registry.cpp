@@ -91,11 +91,11 @@ bool well_formed(const Operator& op, const Attributes& attributes) {
   return attributes.values.size() <= at;
 }
 
-Call call_for_smaller(const Operator& op, const Tensor& whole, const Attributes& attributes, Device* device) {
+Call call_for_smaller(const Operator& op, std::span<const Tensor> whole, const Attributes& attributes, Device* device) {
   static const Attributes none;
   const Operator& maker = operator_of(op.smaller->made_by);
   const bool takes_any = std::ranges::any_of(maker.signature, [](const OperandSpec& spec) { return spec.is_attribute(); });
-  return {maker, {&whole, 1}, takes_any ? attributes : none, device};
+  return {maker, whole, takes_any ? attributes : none, device};
 }
 
 } // namespace cairn::ops

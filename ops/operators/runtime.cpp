@@ -79,8 +79,8 @@ Device* common_device(const Operator& op, std::span<const Tensor> inputs) {
   return device;
 }
 
-// Pointwise results take the layout that all operands share (channels that lie last stay there), and what is the first operand
-// with some elements changed takes that one's; others are row-major unless their shape rule says that channels lie last.
+// Pointwise results take the layout that all operands share, and what is the first operand with some elements changed takes that
+// one's; others are row-major unless their shape rule says that channels lie last.
 void set_layout(const Operator& op, std::span<const Tensor> inputs, bool channels_last, Tensor& out) {
   if (channels_last && out.rank() > 2) {
     out.strides.fill(0);
@@ -93,21 +93,10 @@ void set_layout(const Operator& op, std::span<const Tensor> inputs, bool channel
     }
     return;
   }
-  const Tensor* model = nullptr;
-  if (op.in_shared_layout && out.rank() > 1) {
-    for (const Tensor& t : inputs) {
-      if (t.weak) continue;
-      if (!(t.shape == out.shape) || (model != nullptr && t.strides != model->strides)) {
-        model = nullptr;
-        break;
-      }
-      model = &t;
-    }
-  } else if (op.may_overwrite == keep_input(0)) {
-    model = &inputs[0];
-  }
-  if (model != nullptr && !model->contiguous() && model->dense())
-    out.strides = model->strides;
+  if (op.in_shared_layout)
+    set_shared_layout(out, inputs);
+  else if (op.may_overwrite == keep_input(0) && !inputs[0].contiguous() && inputs[0].dense())
+    out.strides = inputs[0].strides;
   else
     set_contiguous(out);
 }

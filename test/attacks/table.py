@@ -300,6 +300,8 @@ RUNS = [
     Attack("encodings in the small form without end", """(define x (rand '(1000 1000) 'f32 'cpu 1))
 (define (f w) (sumall (matmul x w)))
 (let loop () (with-lossy-tape "absolute=1e-3,operators=product,form=small" (lambda () (*j f (ones '(1000 1)) 1.))) (loop))""", (OVER, STOPPED)),
+    Attack("bits of which operand was taken without end", "(define x (ones '(1000 100)))\n(*j (lambda (t) (let loop ((y (* t x))) (loop (max (min y x) (+ y t))))) 1. 1)", (OVER, STOPPED)),
+    Attack("bits of what is stretched", "(define big (expand-tensor (fill '(1 1) 1.) '(30000 30000)))\n(*j (lambda (t) (sumall (+ 0 (+ 0 (max (* t (ones '(30000 1))) big))))) 1. 1)", (OVER, STOPPED)),
     Attack("a form of a policy that is given without end", '(with-lossy-tape (fold-left string-append "absolute=1" (map (lambda (i) ",form=small") (iota 1000))) (lambda () 1))', ERROR, "twice"),
     Attack("a schedule of a megabyte", '(with-schedule (make-string 1000000 #\\a) (lambda () 1))', ERROR, "..."),
     Attack("a schedule with a base beyond all numbers", '(with-schedule "binomial,base=99999999999999999999999" (lambda () 1))', ERROR, "base"),

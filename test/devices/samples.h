@@ -335,7 +335,14 @@ inline bool Maker::make_any(OperatorId id, Sample& sample) {
     return true;
   case OperatorId::times_bits:
     sample.inputs = {dense(floating(), s), bytes(Shape{(s.elements() + 7) / 8}, 256)};
-    values = {number(one_in(2) ? 0 : 0.125)};
+    values = {number(one_in(2) ? 0 : 0.125), integer(below(2))};
+    return true;
+  case OperatorId::max_bits:
+  case OperatorId::min_bits:
+    for (int i = 0; i < 2; ++i) {
+      sample.inputs.push_back(tensor(floating(), one_in(2) ? s : shrunk(s)));
+      if (i != 0 && one_in(4)) sample.inputs.back() = tensor_or_number(floating(), s);
+    }
     return true;
   case OperatorId::first_bytes: {
     const std::int64_t all = s.elements();

@@ -18,6 +18,7 @@ NETWORK = """(define weights (map (lambda (c) (* .1 (randn (list 16 c 3 3)))) '(
     (if (null? weights) (mean (square x)) (loop (cdr weights) (max-pool (ReLU (convolve x (car weights) 1 1)) 2)))))
 (write ({} network weights 1))
 """
+CLIPPED = NETWORK.replace("(ReLU (convolve x (car weights) 1 1))", "(min (max (convolve x (car weights) 1 1) -.5) .5)")
 # Layers whose products cost far more than what stands between them.
 LAYERS = """(define w (* .05 (randn '(256 256))))
 (define x (randn '(512 256)))
@@ -63,8 +64,14 @@ class Forms(ToolTest):
             self.assertEqual(parts["ReLU"], rectified // 8)
             self.assertEqual(parts["max-pool"], rectified // 4)
 
+    def test_clipped_tensors_are_two_bits_an_element(self):
+        (_, all_kept), (_, kept) = self.both(CLIPPED)
+        for found in (all_kept, kept):
+            bits = sum(part["bytes"] for part in found["parts"] if part["operator"] in ("max", "min"))
+            self.assertEqual(bits, 2 * sum(2 * 16 * (64 >> i) ** 2 for i in range(3)) // 8)
+
     def test_a_saved_tape_goes_on_as_it_began(self):
-        for program in (ELEMENTS, NETWORK, LAYERS):
+        for program in (ELEMENTS, NETWORK, CLIPPED, LAYERS):
             self.write("a.scm", program.format("*j"))
             whole = self.vmrun("--stats=s.json", "a.scm").output
             stats = json.loads(self.read("s.json"))

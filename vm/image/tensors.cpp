@@ -243,21 +243,21 @@ void ImageWriter::tensor_records(const Tape& t) {
 
 namespace {
 
-// What is kept in place of a tensor must be what would be made of such a tensor: kernels believe its shape.
+// What is kept in place of tensors must be what would be made of such tensors: kernels believe its shape.
 void check_smaller(Engine& engine, const TensorRecord& r, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
   const Tensor smaller = r.smaller.all()[0];
-  const Tensor& of = ops::keeps_smaller_output(*r.op) ? outputs[0] : inputs[0];
+  const std::span<const Tensor> whole = ops::kept_whole(*r.op, inputs, outputs);
   ops::ResultTypes types;
   bool fits = false;
   try {
-    fits = r.op->smaller->fits({*r.op, inputs, r.attributes, nullptr}, of);
-    const ops::Call making = ops::call_for_smaller(*r.op, of, r.attributes, &engine.tensors().cpu());
+    fits = r.op->smaller->fits({*r.op, inputs, r.attributes, nullptr}, whole);
+    const ops::Call making = ops::call_for_smaller(*r.op, whole, r.attributes, &engine.tensors().cpu());
     making.op.infer(making, types);
   } catch (const ops::OperatorError&) {
     fits = false;
   }
   if (!fits || !smaller.storage || smaller.weak || smaller.dtype != types[0].dtype || !(smaller.shape == types[0].shape) ||
-      smaller.device() != of.device() || !smaller.dense())
+      smaller.device() != outputs[0].device() || !smaller.dense())
     throw Malformed("something kept in place of a tensor that it cannot be made of");
 }
 

@@ -159,7 +159,7 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
   for (std::size_t i = 0; i < n; ++i) wanted[i] = r.operands[i] != tape::kNone && adds_to_cotangent(inputs[i], outputs[0]);
   const bool measured = r.op->lossy != ops::LossyKind::none && wanted[1] && ops::mark_of(inputs[1]) == ops::kMeasured;
   Tensor smaller;
-  const bool in_place = r.smaller.size() != 0 && !r.is_lossy(); // of the only tensor that the rule asks for
+  const bool in_place = r.smaller.size() != 0 && !r.is_lossy(); // of all that the rule asks for
   if (r.smaller.size() != 0) r.smaller.read({&smaller, 1});
   if (!in_place) fill_operands(engine, tape, r, inputs, false);
   if (r.is_lossy() && wanted[1]) inputs[0] = ops::decoded(runtime, std::exchange(smaller, {}), inputs[0]);

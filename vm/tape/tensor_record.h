@@ -50,8 +50,8 @@ struct TensorRecord {
   ops::Attributes attributes;
   std::vector<std::uint32_t> operands; // nodes by input; kNone: a constant
   KeptTensors inputs, outputs;         // with storage where they are kept, else descriptions
-  KeptTensors smaller; // what is kept in place of the only tensor that the rule asks for (ops::SmallerForm), or of the first
-                       // operand (ops::LossyKind), or none
+  KeptTensors smaller; // what is kept in place of all that the rule asks for (ops::SmallerForm), or of the first operand
+                       // (ops::LossyKind), or none
 
   explicit TensorRecord(value::Heap& heap) : heap_(&heap) {}
   ~TensorRecord() { heap_->charge(heap_->tape, -charged_); }
@@ -74,7 +74,9 @@ struct TensorRecord {
   // The lists of what is kept.
   std::array<const KeptTensors*, 3> kept() const { return {&inputs, &outputs, &smaller}; }
   // Whether the sweep asks for that operand as it was: its rule does, and nothing stands in its place.
-  bool asks_for(std::size_t input) const { return ops::keeps_input(*op, input) && (input != 0 || smaller.size() == 0); }
+  bool asks_for(std::size_t input) const {
+    return ops::keeps_input(*op, input) && (smaller.size() == 0 || (input != 0 && is_lossy()));
+  }
   // Whether what is kept in place of the first operand is an encoding of it with a bounded error.
   bool is_lossy() const { return smaller.size() != 0 && op->smaller == nullptr; }
   // Before it is put on a tape. Elements are charged to their device, not here.
@@ -94,7 +96,9 @@ private:
 
 // Whether it keeps that tensor, with all its elements.
 bool keeps_whole(const TensorRecord& record, std::uint32_t node);
-// Whether something smaller can be kept in place of what it keeps, and is not yet.
+// Something smaller may be kept in place of what it keeps when so many operations behind it have been recorded.
+inline constexpr std::size_t kDecidedBehind = 2;
+// Whether that can be, and is not yet.
 inline bool may_keep_smaller(const TensorRecord& record) {
   return record.kind == TensorRecord::Kind::apply && record.op != nullptr && record.op->smaller != nullptr &&
          record.smaller.size() == 0;

@@ -75,9 +75,7 @@ constexpr std::uint64_t kPartsDoneAgain = 16;
 bool Tape::can_let_go(TensorRecord& record) const {
   KeptTensors::Kept kept;
   for (std::uint32_t i = 0, at = 0; record.inputs.next(at, kept); ++i) {
-    // What may be replaced by something smaller later is nothing to compute it from.
-    const bool stays = kept.storage != nullptr && (i != 0 || !ops::keeps_smaller_input(*record.op));
-    if (!kept.weak && !stays && kept.bytes != 0 && !does_without(record.operands[i])) return false;
+    if (!kept.weak && kept.storage == nullptr && kept.bytes != 0 && !does_without(record.operands[i])) return false;
   }
   record.level = 1;
   link(record);
@@ -105,6 +103,9 @@ void Tape::let_go() {
     const TensorRecord& record = *tensors_[costs_.looked_at];
     if (record.cost == 0) continue;
     if ((costs_.again + record.cost) * kPartsDoneAgain > costs_.all) return;
+    // What may still be replaced by something smaller is nothing to compute it from.
+    if (may_keep_smaller(record) && ops::keeps_smaller_inputs(*record.op) && costs_.looked_at + kDecidedBehind >= tensors_.size())
+      return;
     std::vector<ops::Tensor> outputs = record.outputs.all();
     for (ops::Tensor& t : outputs) t = ops::description(std::move(t));
     std::shared_ptr<TensorRecord> lean = with(record, record.inputs.all(), outputs, record.smaller.all());

@@ -70,7 +70,12 @@ template <class F, class T> struct UnaryVjpLoop {
       return;
     }
     CAIRN_EACH
-    for (std::int64_t i = 0; i < n; ++i) o[i] = c[i] * F::template slope<T>(x[i], y[i]);
+    for (std::int64_t i = 0; i < n; ++i) {
+      if constexpr (std::is_same_v<F, pointwise::Relu>) // a product with 1 would lose denormals
+        o[i] = pointwise::where(pointwise::less(T(0), y[i]), c[i], c[i] * T(0));
+      else
+        o[i] = c[i] * F::template slope<T>(x[i], y[i]);
+    }
   }
 };
 
@@ -90,7 +95,12 @@ template <class F, class T> struct ParameterVjpLoop {
     const auto *c = static_cast<const T*>(in[0]), *x = static_cast<const T*>(in[1]), *y = static_cast<const T*>(in[2]);
     const T p = static_cast<T>(parameter);
     CAIRN_EACH
-    for (std::int64_t i = 0; i < n; ++i) o[i] = c[i] * F::template slope<T>(x[i], y[i], p);
+    for (std::int64_t i = 0; i < n; ++i) {
+      if constexpr (std::is_same_v<F, pointwise::LeakyRelu>)
+        o[i] = pointwise::where(pointwise::less(T(0), x[i]), c[i], c[i] * p);
+      else
+        o[i] = c[i] * F::template slope<T>(x[i], y[i], p);
+    }
   }
 };
 
@@ -128,7 +138,11 @@ template <class F, class T, bool second> struct BinaryVjpLoop {
                *v = static_cast<const T*>(in[3]);
     CAIRN_EACH
     for (std::int64_t i = 0; i < n; ++i) {
-      if constexpr (second)
+      if constexpr (pointwise::kChooses<F> && second)
+        o[i] = F::template choice<T>(a[i], b[i], c[i] * T(0), c[i]);
+      else if constexpr (pointwise::kChooses<F>)
+        o[i] = F::template choice<T>(a[i], b[i], c[i], c[i] * T(0));
+      else if constexpr (second)
         o[i] = c[i] * F::template slope_b<T>(a[i], b[i], v[i]);
       else
         o[i] = c[i] * F::template slope_a<T>(a[i], b[i], v[i]);
