@@ -120,7 +120,7 @@ void try_exact_bytes(const Raw& bytes, std::int64_t of) {
 void try_exact_elements(Raw bytes, std::size_t wanted) {
   static const auto work = std::make_unique<exact::Workspace>();
   if (bytes.empty()) return;
-  while (bytes.size() < 100'000) bytes.insert(bytes.end(), bytes.begin(), bytes.end()); // several blocks
+  while (bytes.size() < 40'000) bytes.insert(bytes.end(), bytes.begin(), bytes.end()); // several blocks
   const auto size = static_cast<std::int64_t>(bytes.size());
   Raw encoding(bytes.size());
   encoding.resize(static_cast<std::size_t>(exact::encode(*work, bytes.data(), size, encoding.data(), size)));

@@ -16,7 +16,7 @@
   X(byte, .015, "a byte of an operand or result")                                                                                \
   X(fresh, 1, "a byte of memory that is used for the first time")                                                                \
   X(spill, 1, "a byte that is written to a file of --spill, or read there")                                                      \
-  X(encode, 2, "a byte that is encoded for a file of --spill, and decoded when it comes back")
+  X(encode, 5, "a byte that is encoded for a file of --spill, and decoded when it comes back")
 
 namespace cairn::schedule {
 
