@@ -10,6 +10,8 @@
 #include "vm/schedule/schedule.h"
 #include "vm/value/charged.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
