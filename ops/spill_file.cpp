@@ -1,6 +1,7 @@
 // See spill_file.h.
 #include "ops/spill_file.h"
 
+#include "ops/cpu/exact/exact.h"
 #include "ops/meter.h"
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -41,6 +43,20 @@ int open_file(const std::string& folder) {
 
 std::string cannot_be_written(const std::string& folder, int fault) {
   return fmt::format("{}: tensors cannot be put aside there: {}", folder, std::strerror(fault));
+}
+
+// An encoded piece stands in the front of the buffer, and what encoding and decoding need at its end.
+constexpr std::int64_t kOfWorkspace =
+    (static_cast<std::int64_t>(sizeof(exact::Workspace)) + SpillFile::kPage - 1) / SpillFile::kPage * SpillFile::kPage;
+constexpr std::int64_t kMostEncoded = SpillFile::kBuffer - kOfWorkspace;
+static_assert(SpillFile::kPiece <= exact::kPiece && kMostEncoded > SpillFile::kPiece / 10 * 9);
+
+exact::Workspace& workspace_in(std::byte* buffer) { return *::new (buffer + kMostEncoded) exact::Workspace; }
+
+std::uint8_t* octets(std::byte* bytes) { return reinterpret_cast<std::uint8_t*>(bytes); }
+
+std::uint64_t sum_of_bytes(const std::byte* bytes, std::int64_t count) {
+  return XXH3_64bits(bytes, static_cast<std::size_t>(count));
 }
 
 // All of it, or what went wrong.
@@ -165,7 +181,9 @@ void SpillFile::give_extent(std::int64_t at, std::int64_t bytes, Copy::Extents::
 std::unique_ptr<SpillFile::Copy> SpillFile::write(const void* data, std::int64_t bytes) {
   auto copy = std::make_unique<Copy>();
   copy->bytes_ = bytes;
-  copy->sums_.resize(static_cast<std::size_t>((bytes + kPiece - 1) / kPiece));
+  const auto pieces = static_cast<std::size_t>((bytes + kPiece - 1) / kPiece);
+  copy->sums_.resize(pieces);
+  copy->encoded_.resize(pieces);
   {
     const std::lock_guard lock(mutex_);
     if (!write_fault_.empty()) return nullptr;
@@ -280,6 +298,11 @@ std::int64_t SpillFile::read_bytes() const {
   return read_;
 }
 
+std::int64_t SpillFile::stored_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return written_ - saved_;
+}
+
 std::int64_t SpillFile::peak_bytes() const {
   const std::lock_guard lock(mutex_);
   return peak_;
@@ -315,6 +338,7 @@ void SpillFile::work() {
     // A write that was stopped half-way counts as a whole: how far it came depends on the disk, and what is told to people should
     // not.
     if (fault.empty() && (copy.writes_ || !stopped)) (copy.writes_ ? written_ : read_) += copy.to_ - copy.from_;
+    if (fault.empty() && copy.writes_) saved_ += copy.saved_;
     if (!fault.empty()) (copy.writes_ ? write_fault_ : read_fault_) = std::move(fault);
     done_.notify_all();
   }
@@ -336,21 +360,39 @@ template <class F> int SpillFile::in_parts(const Copy& copy, std::int64_t from, 
   return 0;
 }
 
+// Where a piece is not encoded, its neighbours are not tried: what is told of bytes may depend on the elements, and not on how
+// they lie in memory.
 std::string SpillFile::transfer(Copy& copy) {
   std::string fault;
+  std::int64_t plain_to = 0;
   for (std::int64_t from = copy.from_; from < copy.to_ && fault.empty() && !copy.stopped_;) {
-    const std::int64_t direct = direct_bytes(copy, from);
+    if (from >= plain_to) {
+      const bool encoded = copy.writes_ ? encode(copy, from) : copy.encoded_[static_cast<std::size_t>(from / kPiece)] != 0;
+      if (encoded) {
+        fault = copy.writes_ ? write_encoded(copy, from) : read_encoded(copy, from);
+        from += kPiece;
+        continue;
+      }
+      plain_to = copy.writes_ ? from + kMostAtOnce : end_of_plain(copy, from);
+    }
+    const std::int64_t direct = direct_bytes(copy, from, std::min(copy.to_, plain_to));
     fault = transfer_from(copy, from, direct);
     from += direct != 0 ? direct : kPiece;
   }
   return fault;
 }
 
-// How much of it lies as the file wants it; 0: the next piece does not.
-std::int64_t SpillFile::direct_bytes(const Copy& copy, std::int64_t from) {
+std::int64_t SpillFile::end_of_plain(const Copy& copy, std::int64_t from) {
+  std::int64_t to = from + kPiece;
+  while (to < copy.to_ && copy.encoded_[static_cast<std::size_t>(to / kPiece)] == 0) to += kPiece;
+  return to;
+}
+
+// How much of it, up to there, lies as the file wants it; 0: the next piece does not.
+std::int64_t SpillFile::direct_bytes(const Copy& copy, std::int64_t from, std::int64_t to) {
   if (reinterpret_cast<std::uintptr_t>(copy.memory_ + (from - copy.from_)) % kPage != 0) return 0;
-  const std::int64_t all = copy.to_ - from;
-  return std::min(copy.to_ == copy.bytes_ && all % kPage == 0 ? all : all / kPiece * kPiece, kMostAtOnce);
+  const std::int64_t all = to - from;
+  return std::min(to == copy.bytes_ && all % kPage == 0 ? all : all / kPiece * kPiece, kMostAtOnce);
 }
 
 // What lies as the file wants it is moved without a copy between, several pieces at once; else a piece goes through the buffer.
@@ -360,9 +402,7 @@ std::string SpillFile::transfer_from(Copy& copy, std::int64_t from, std::int64_t
   const bool through_buffer = direct == 0;
   const std::int64_t bytes = through_buffer ? std::min(kPiece, copy.bytes_ - from) : direct, all = taken_by(bytes);
   auto* const at_once = through_buffer ? buffer_.get() : reinterpret_cast<std::byte*>(memory);
-  const auto sum_at = [&](std::int64_t piece) {
-    return XXH3_64bits(at_once + piece, static_cast<std::size_t>(std::min(kPiece, bytes - piece)));
-  };
+  const auto sum_at = [&](std::int64_t piece) { return sum_of_bytes(at_once + piece, std::min(kPiece, bytes - piece)); };
   const auto sum_of = [&](std::int64_t piece) -> std::uint64_t& {
     return copy.sums_[static_cast<std::size_t>((from + piece) / kPiece)];
   };
@@ -372,22 +412,65 @@ std::string SpillFile::transfer_from(Copy& copy, std::int64_t from, std::int64_t
       std::memset(at_once + bytes, 0, static_cast<std::size_t>(all - bytes));
     }
     for (std::int64_t piece = 0; piece < bytes; piece += kPiece) sum_of(piece) = sum_at(piece);
-    const int code = in_parts(copy, from, all, [&](std::int64_t done, std::int64_t left, std::int64_t at) {
-      return pwrite(descriptor_, at_once + done, static_cast<std::size_t>(left), at);
-    });
-    if (code != 0) fault = fmt::format("a file in {} takes no more: {}", folder_, std::strerror(code));
-    return fault;
+    return write_at(copy, from, at_once, all);
   }
-  const int code = in_parts(copy, from, all, [&](std::int64_t done, std::int64_t left, std::int64_t at) {
-    return pread(descriptor_, at_once + done, static_cast<std::size_t>(left), at);
-  });
-  if (code != 0)
-    fault = fmt::format("elements of tensors that were put aside in {} cannot be read: {}", folder_, std::strerror(code));
+  fault = read_at(copy, from, at_once, all);
   for (std::int64_t piece = 0; piece < bytes && fault.empty(); piece += kPiece)
-    if (sum_at(piece) != sum_of(piece))
-      fault = fmt::format("elements of tensors that were put aside in {} came back changed", folder_);
+    if (sum_at(piece) != sum_of(piece)) fault = changed();
   if (through_buffer && fault.empty()) std::memcpy(memory, at_once, static_cast<std::size_t>(std::min(bytes, copy.to_ - from)));
   return fault;
+}
+
+bool SpillFile::encode(Copy& copy, std::int64_t from) {
+  const std::int64_t bytes = std::min(kPiece, copy.bytes_ - from);
+  const auto worth = static_cast<std::int64_t>(part_ * static_cast<double>(taken_by(bytes))) / kPage * kPage;
+  const std::int64_t most =
+      std::min({worth, kMostEncoded, taken_by(bytes) - kPage}); // a page less is written, or it is for nothing
+  const std::int64_t size = most <= 0 ? 0
+                                      : exact::encode(workspace_in(buffer_.get()),
+                                                      reinterpret_cast<const std::uint8_t*>(copy.memory_ + (from - copy.from_)),
+                                                      bytes, octets(buffer_.get()), most);
+  copy.encoded_[static_cast<std::size_t>(from / kPiece)] = static_cast<std::uint32_t>(size);
+  return size != 0;
+}
+
+std::string SpillFile::write_encoded(Copy& copy, std::int64_t from) {
+  const auto piece = static_cast<std::size_t>(from / kPiece);
+  const std::int64_t size = copy.encoded_[piece], all = taken_by(size);
+  std::memset(buffer_.get() + size, 0, static_cast<std::size_t>(all - size));
+  copy.sums_[piece] = sum_of_bytes(buffer_.get(), size);
+  copy.saved_ += std::min(kPiece, copy.bytes_ - from) - size;
+  return write_at(copy, from, buffer_.get(), all);
+}
+
+std::string SpillFile::read_encoded(Copy& copy, std::int64_t from) {
+  const auto piece = static_cast<std::size_t>(from / kPiece);
+  const std::int64_t size = copy.encoded_[piece], bytes = std::min(kPiece, copy.bytes_ - from);
+  if (std::string fault = read_at(copy, from, buffer_.get(), taken_by(size)); !fault.empty()) return fault;
+  const bool same =
+      sum_of_bytes(buffer_.get(), size) == copy.sums_[piece] &&
+      exact::decode(workspace_in(buffer_.get()), octets(buffer_.get()), size, bytes,
+                    reinterpret_cast<std::uint8_t*>(copy.memory_ + (from - copy.from_)), std::min(bytes, copy.to_ - from));
+  return same ? "" : changed();
+}
+
+std::string SpillFile::write_at(const Copy& copy, std::int64_t from, const std::byte* data, std::int64_t bytes) {
+  const int code = in_parts(copy, from, bytes, [&](std::int64_t done, std::int64_t left, std::int64_t at) {
+    return pwrite(descriptor_, data + done, static_cast<std::size_t>(left), at);
+  });
+  return code == 0 ? "" : fmt::format("a file in {} takes no more: {}", folder_, std::strerror(code));
+}
+
+std::string SpillFile::read_at(const Copy& copy, std::int64_t from, std::byte* data, std::int64_t bytes) {
+  const int code = in_parts(copy, from, bytes, [&](std::int64_t done, std::int64_t left, std::int64_t at) {
+    return pread(descriptor_, data + done, static_cast<std::size_t>(left), at);
+  });
+  if (code == 0) return "";
+  return fmt::format("elements of tensors that were put aside in {} cannot be read: {}", folder_, std::strerror(code));
+}
+
+std::string SpillFile::changed() const {
+  return fmt::format("elements of tensors that were put aside in {} came back changed", folder_);
 }
 
 } // namespace cairn::ops

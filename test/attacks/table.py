@@ -710,6 +710,10 @@ SPILLING = [
            options=("--spill=.,1MiB", "--costs=c"), memory=12 << 20, limits=("--work=8000000000",), files={"c": "spill 0\nproduct 1\nflop 1\nbyte 1\n"}, cancelled=False),
     Attack("a gradient in a file within another", LAYERS + "(checkpoint-*j (lambda (a) (car (checkpoint-*j (f 60) (* a w) 1))) 1. 1.)", ENDED,
            options=("--spill=.,100MiB", "--costs=c"), memory=12 << 20, limits=("--work=8000000000",), files={"c": "spill 0\nproduct 1\nflop 1\nbyte 1\n"}, cancelled=False),
+    Attack("gradients in a file, encoded, of nothing but zeros and of numbers that nothing makes less",
+           LAYERS.replace(".1", "0") + "(define (g w) (let loop ((i 0) (x (fill '(128 128) .5))) (if (= i 60) (sumall x) (loop (+ i 1) (* (rand '(128 128)) (matmul x w))))))\n"
+           "(let loop () (checkpoint-*j (f 60) w 1) (checkpoint-*j g (randn '(128 128)) 1) (loop))", STOPPED,
+           options=("--spill=.,100MiB", "--spill-encoding=always", "--costs=c"), memory=12 << 20, limits=("--work=8000000000",), files={"c": "spill 0\nproduct 1\nflop 1\nbyte 1\n"}, cancelled=False),
     Attack("tapes in a file, given up by errors without end",
            LAYERS + "(define (g w) (let ((y ((f 60) w))) (if (> y -1e9) (car '()) y)))\n(let loop () (call-with-error-handler list (lambda () (checkpoint-*j g w 1))) (loop))", STOPPED,
            options=("--spill=.,2MiB", "--costs=c"), memory=12 << 20, limits=("--work=8000000000",), files={"c": "spill 0\nproduct 1\nflop 1\nbyte 1\n"}, cancelled=False),

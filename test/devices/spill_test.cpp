@@ -4,6 +4,7 @@
 
 #include "ops/cpu/device/device.h"
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -38,9 +39,10 @@ struct World {
   Folder folder;
   Budget budget;
   std::unique_ptr<Device> device = make_cpu_device(budget, 1);
-  explicit World(std::int64_t most = kFileBytes) {
+  explicit World(std::int64_t most = kFileBytes, double encoded_within = 0) {
     budget.device = device.get();
     device->spill_to(std::make_unique<SpillFile>(folder.path.string(), most));
+    device->spill_file()->encode_within(encoded_within);
   }
   Part filled(std::int64_t from, std::int64_t size = kMany) {
     Part part = make(*device, size);
@@ -199,7 +201,10 @@ TEST_CASE("parts are read once without coming back") {
 }
 
 TEST_CASE("whatever is done in whatever order, elements are what they were") {
-  World w(std::int64_t{3} << 20);
+  double encoded_within = 0;
+  SUBCASE("as they are") {}
+  SUBCASE("encoded") { encoded_within = 1; }
+  World w(std::int64_t{3} << 20, encoded_within);
   w.budget.budget = std::int64_t{6} << 20;
   std::mt19937 random(17);
   struct Kept {
@@ -251,6 +256,33 @@ TEST_CASE("whatever is done in whatever order, elements are what they were") {
     if (one.idle) w.device->end_idle(*one.part.storage.get());
   kept.clear();
   CHECK(w.budget.bytes == 0);
+}
+
+TEST_CASE("what is encoded takes less of the disk and nothing else, and comes back whole or in parts") {
+  World w(kFileBytes, .5);
+  const std::int64_t size = (2 * SpillFile::kPiece) / 8 + 777;
+  Part few = make(*w.device, size), many = make(*w.device, size);
+  Numbers unlike(static_cast<std::size_t>(size));
+  std::mt19937_64 random(23);
+  for (std::int64_t& n : unlike) n = static_cast<std::int64_t>(random());
+  write(*w.device, few, counting(size, 9));
+  write(*w.device, many, unlike);
+  for (const Part* part : {&few, &many}) w.device->set_idle(*part->storage.get());
+  w.device->wait_for_spilled(0);
+  CHECK(w.budget.bytes == 0);
+  const SpillFile& file = *w.device->spill_file();
+  CHECK(file.written_bytes() == 2 * 8 * size);
+  CHECK(file.stored_bytes() > 8 * size);
+  CHECK(file.stored_bytes() < 12 * size);
+  CHECK(file.peak_bytes() == 2 * 8 * size);
+  for (const std::int64_t bytes : {std::int64_t{1}, std::int64_t{5000}, std::int64_t{100'000}}) {
+    std::vector<char> front(static_cast<std::size_t>(bytes) + 1, 'x');
+    w.device->peek(*few.storage.get(), SpillFile::kPiece, front.data(), bytes);
+    CHECK(std::memcmp(front.data(), counting(size, 9).data() + SpillFile::kPiece / 8, static_cast<std::size_t>(bytes)) == 0);
+    CHECK(front.back() == 'x');
+  }
+  CHECK(read(*w.device, few) == counting(size, 9));
+  CHECK(read(*w.device, many) == unlike);
 }
 
 TEST_CASE("a file that takes no more leaves elements where they are, and says why") {
@@ -309,6 +341,28 @@ TEST_CASE("what does not come back as it was written is an error, and never a wr
   void* const aligned = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(other.data()) + 4095) / 4096 * 4096);
   REQUIRE(pwrite(file, aligned, 4096, 8192) == 4096);
   CHECK(error_of_reading(w, a).find("came back changed") != std::string::npos);
+  REQUIRE(ftruncate(file, 8 * kMany) == 0);
+  CHECK(error_of_reading(w, b).find("cannot be read: Input/output error") != std::string::npos);
+  CHECK(w.budget.bytes == 0);
+}
+
+TEST_CASE("nor is what was encoded") {
+  World w(kFileBytes, 1);
+  const Part a = w.filled(3), b = w.filled(4);
+  for (const Part* part : {&a, &b}) w.device->set_idle(*part->storage.get());
+  w.device->wait_for_spilled(0);
+  REQUIRE(w.device->spill_file()->stored_bytes() < 8 * kMany);
+  const int file = nameless_file(w.folder.path);
+  REQUIRE(file >= 0);
+  std::vector<char> memory(2 * 4096);
+  char* const page =
+      reinterpret_cast<char*>((reinterpret_cast<std::uintptr_t>(memory.data()) + 4095) / 4096 * 4096); // as the file may want it
+  REQUIRE(pread(file, page, 4096, 4096) == 4096);
+  page[77] = static_cast<char>(page[77] ^ 1);
+  REQUIRE(pwrite(file, page, 4096, 4096) == 4096);
+  CHECK(error_of_reading(w, a).find("came back changed") != std::string::npos);
+  std::vector<char> front(10);
+  CHECK_THROWS_AS(w.device->peek(*a.storage.get(), 0, front.data(), 10), SpillError);
   REQUIRE(ftruncate(file, 8 * kMany) == 0);
   CHECK(error_of_reading(w, b).find("cannot be read: Input/output error") != std::string::npos);
   CHECK(w.budget.bytes == 0);

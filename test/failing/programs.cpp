@@ -43,6 +43,7 @@ struct Program {
     if (!spills) return options;
     options.spill = ".";
     options.spill_bytes = std::uint64_t{4} << 20;
+    options.spill_encoding = "always";
     options.costs = "spill 0\nproduct 1\nflop 1\nbyte 1\n";
     return options;
   }

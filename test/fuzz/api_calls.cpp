@@ -128,6 +128,7 @@ private:
       options.memory_bytes = std::uint64_t{3} << (20 + kind % 2);
       options.spill = folder.c_str();
       options.spill_bytes = std::uint64_t{1} << (14 + kind / 32 * 2);
+      options.spill_encoding = kind % 2 == 0 ? "always" : "never";
       options.costs = "spill 0\nproduct 1\nflop 1\nbyte 1\n";
     }
     options.user = this;

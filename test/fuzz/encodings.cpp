@@ -1,12 +1,14 @@
 // Any bytes are an encoding of elements with a bounded error or are told from one, and decoding them stays within its memory; any
-// elements come back within the bound, and are the same in either form; and what was encoded may be damaged. The first byte says
-// which of these is tried, and of which type.
+// elements come back within the bound, and are the same in either form; and what was encoded may be damaged. The same of exact
+// encodings, from which all bytes come back. The first byte says which of these is tried, and of which type.
+#include "ops/cpu/exact/exact.h"
 #include "ops/cpu/lossy/lossy.h"
 #include "test/fuzz/fuzzing.h"
 
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <memory>
 
 namespace {
 
@@ -102,21 +104,54 @@ void try_damage(Raw bytes, DType type, double bound, std::int64_t channels) {
   }
 }
 
+// So many bytes of a piece of so many: as many times as they are decoded, they are the same.
+Raw exactly_decoded(const Raw& encoding, std::int64_t bytes, std::int64_t wanted) {
+  static const auto work = std::make_unique<exact::Workspace>();
+  Raw out(static_cast<std::size_t>(wanted));
+  const bool right = exact::decode(*work, encoding.data(), static_cast<std::int64_t>(encoding.size()), bytes, out.data(), wanted);
+  return right ? out : Raw();
+}
+
+void try_exact_bytes(const Raw& bytes, std::int64_t of) {
+  promise(exactly_decoded(bytes, of, of) == exactly_decoded(bytes, of, of), "bytes mean the same each time");
+  exactly_decoded(bytes, of, of / 2);
+}
+
+void try_exact_elements(Raw bytes, std::size_t wanted) {
+  static const auto work = std::make_unique<exact::Workspace>();
+  if (bytes.empty()) return;
+  while (bytes.size() < 40'000) bytes.insert(bytes.end(), bytes.begin(), bytes.end()); // several blocks
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  Raw encoding(bytes.size());
+  encoding.resize(static_cast<std::size_t>(exact::encode(*work, bytes.data(), size, encoding.data(), size)));
+  if (encoding.empty()) return;
+  promise(exactly_decoded(encoding, size, size) == bytes, "an exact encoding is exact");
+  wanted %= bytes.size();
+  bytes.resize(wanted);
+  promise(exactly_decoded(encoding, size, static_cast<std::int64_t>(wanted)) == bytes, "and so is a part of it");
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 3) return 0;
   constexpr std::array kTypes = {DType::f32, DType::f64, DType::bf16};
-  const DType type = kTypes[data[0] / 3 % kTypes.size()];
+  const DType type = kTypes[data[0] / 5 % kTypes.size()];
   const Raw rest(data + 3, data + size);
   const double bound = std::ldexp(1.0, data[1] % 160 - 80);
   const std::int64_t channels = 1 + data[2] % 70;
-  switch (data[0] % 3) {
+  switch (data[0] % 5) {
   case 0:
     try_bytes(rest, type, data[1] | (data[2] & 7) << 8);
     break;
   case 1:
     try_elements(rest, type, bound, channels);
+    break;
+  case 2:
+    try_exact_bytes(rest, std::int64_t{1 + data[1]} << data[2] % 13);
+    break;
+  case 3:
+    try_exact_elements(rest, std::size_t{data[1]} << data[2] % 10);
     break;
   default:
     try_damage(rest, type, bound, channels);

@@ -99,6 +99,7 @@ class Runner:
         self.seed = '--seed=%d' % seed
         self.memory = '--memory=%dKiB' % self.spilling.memory
         self.file = '--spill=disk,%dKiB' % self.spilling.size
+        self.encoding = '--spill-encoding=' + ('always', 'never', 'auto')[seed % 3]
 
     def write(self, name, text):
         with open(os.path.join(self.folder, name), 'w', encoding='utf-8') as file:
@@ -127,7 +128,7 @@ def complaints(vmrun, seed):
         right = r.run(r.seed, '--memory=2GiB', '--checkpoint=tape', 'program.scm')
         if right[0] != 0:
             return False, ['error: ' + right[2][:1000]]
-        whole = r.run(*planned, r.file, 'program.scm')
+        whole = r.run(*planned, r.file, r.encoding, 'program.scm')
         if whole[0] == 3:
             return None
         wrong = []
@@ -143,17 +144,17 @@ def complaints(vmrun, seed):
         steps = whole[3]['steps']
         if r.run(*planned, r.file, 'program.scm')[3]['steps'] != steps:
             wrong.append('steps differ between runs')
-        full = r.run(*planned, r.file, 'program.scm', most_bytes=r.spilling.disk)
+        full = r.run(*planned, r.file, 'program.scm', r.encoding, most_bytes=r.spilling.disk)
         if full[0] != 3:
             compare('on a full disk', full)
         for kind in ('in a file', 'in a file', 'without one'):
-            at, said, source, last = 0, '', [*planned, r.file, 'program.scm'], None
+            at, said, source, last = 0, '', [*planned, r.file, r.encoding, 'program.scm'], None
             for _ in range(40):
                 n = rng.randint(1, steps)
                 if kind == 'without one' and source[0].startswith('--resume'):
                     last = r.run('--memory=2GiB', *source)
                     break
-                last = r.run('--steps=%d' % n, '--save=z.capsule', *source, *([] if source[0] != '--resume=z.capsule' else [r.memory, r.file]))
+                last = r.run('--steps=%d' % n, '--save=z.capsule', *source, *([] if source[0] != '--resume=z.capsule' else [r.memory, r.file, r.encoding]))
                 if last[0] != 75:
                     break
                 said += last[1]

@@ -193,7 +193,7 @@ class Sources(unittest.TestCase):
         with self.assertRaisesRegex(cairn.Error, r"profile=True"):
             cairn.compile("1").profile
         with tempfile.TemporaryDirectory() as folder:
-            self.assertEqual(cairn.compile("(define (f x) x)", spill=pathlib.Path(folder), spill_bytes="1MiB").f(2), 2)
+            self.assertEqual(cairn.compile("(define (f x) x)", spill=pathlib.Path(folder), spill_bytes="1MiB", spill_encoding="always").f(2), 2)
         self.assertIn("f", cairn.compile("(define (f n) (if (= n 0) 0 (f (- n 1))))\n(f 100)", profile=True).profile)
 
     def test_files_are_granted(self):

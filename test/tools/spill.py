@@ -117,6 +117,45 @@ class Spill(ToolTest):
         done = self.vmrun("--memory=5MiB", "--resume=z", code=3)
         self.assertIn("--spill", done.errors)
 
+    def test_encoded_it_is_less_that_is_written_and_nothing_else_is_different(self):
+        plain = self.counted("--spill=disk,1GiB", *ALWAYS)
+        always = self.counted("--spill=disk,1GiB", "--spill-encoding=always", *ALWAYS)
+        self.assertEqual((plain[0], always[0]), (self.right, self.right))
+        of_this_process = ("wall_s", "rss_peak_bytes", "stored_bytes", "spilled_bytes", "fetched_bytes", "scratch_peak_bytes")
+        same = [{key: value for key, value in stats.items() if key not in of_this_process} for _, stats in (plain, always)]
+        self.assertEqual(*same)
+        self.assertEqual(plain[1]["stored_bytes"], plain[1]["spilled_bytes"])
+        self.assertLess(always[1]["stored_bytes"], .95 * always[1]["spilled_bytes"])
+
+    def test_it_is_encoded_where_the_table_of_costs_says_that_it_pays(self):
+        for spill, encode, less in ((1, 0, True), (1, 2, False), (1, .1, True), (1, 1.9, False), (100, 20, True)):
+            self.write("costs", f"spill {spill}\nencode {encode}\nproduct 10\nflop 10\nbyte 10\n")
+            with self.subTest(spill=spill, encode=encode):
+                output, stats = self.counted("--spill=disk,1GiB", "--costs=costs", "--memory=5MiB", "--checkpoint=auto")
+                self.assertEqual(output, self.right)
+                self.assertGreater(stats["spilled_bytes"], 1 << 20)
+                self.assertEqual(stats["stored_bytes"] < stats["spilled_bytes"], less)
+                stats = self.counted("--spill=disk,1GiB", "--spill-encoding=never", "--costs=costs", "--memory=5MiB", "--checkpoint=auto")[1]
+                self.assertEqual(stats["stored_bytes"], stats["spilled_bytes"])
+
+    def test_saved_and_resumed_anywhere_with_and_without_encoding(self):
+        steps = self.counted("--spill=disk,1GiB", *ALWAYS)[1]["steps"]
+        stored = 0
+        for part in (3, 7, 12):
+            for first, then in (("always", "never"), ("never", "always"), ("always", "always")):
+                with self.subTest(part=part, first=first, then=then):
+                    self.vmrun("--spill=disk,1GiB", f"--spill-encoding={first}", *ALWAYS, f"--steps={steps * part // 16}", "--save=z", "--output=o",
+                               "a.scm", code=75)
+                    stats = self.counted("--spill=disk,1GiB", f"--spill-encoding={then}", "--memory=5MiB", "--resume=z", program="--output=o")[1]
+                    self.assertEqual((self.read("o").decode(), stats["steps"]), (self.right, steps))
+                    stored += stats["stored_bytes"] < stats["spilled_bytes"]
+        self.assertGreater(stored, 2)
+
+    def test_encodings_that_there_are_not(self):
+        done = self.vmrun("--spill=disk", "--spill-encoding=zstd", "a.scm", code=2)
+        self.assertEqual(done.errors, 'vmrun: error: --spill-encoding: auto, always or never, not "zstd"\n')
+        self.assertIn("--spill=DIR", self.vmrun("--spill-encoding=always", "a.scm", code=2).errors)
+
     def test_killed_and_resumed(self):
         command = [os.path.join(self.bin, "vmrun"), "--spill=disk,1GiB", *ALWAYS, "--save=z", "--save-every=40", "--output=o", "a.scm"]
         process = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.DEVNULL)
@@ -227,12 +266,15 @@ class Spill(ToolTest):
     def test_reports(self):
         done = self.vmrun("--spill=disk,1GiB", *ALWAYS, "--explain", "a.scm")
         self.assertRegex(done.errors, r"\n  file         [0-9.]+ MiB at the peak measured, [0-9.]+ MiB predicted; [0-9.]+ MiB written, [0-9.]+ MiB read\n")
+        done = self.vmrun("--spill=disk,1GiB", "--spill-encoding=always", *ALWAYS, "--explain", "a.scm")
+        self.assertRegex(done.errors, r"\n  file         [0-9.]+ MiB at .*; [0-9.]+ MiB written as [0-9.]+ MiB, [0-9.]+ MiB read\n")
         self.vmrun("--spill=disk,1GiB", *ALWAYS, "--explain=e.json", "a.scm")
         g = json.loads(self.read("e.json"))["gradients"][0]
         self.assertGreater(g["in_file"]["predicted"], 1 << 20)
         self.assertLessEqual(g["in_file"]["measured"], g["in_file"]["predicted"])
         self.assertLessEqual(g["peak"]["measured"], 5 << 20)
         self.assertGreaterEqual(g["spilled_bytes"], g["in_file"]["measured"])
+        self.assertEqual(g["stored_bytes"], g["spilled_bytes"])
         self.vmrun(*ALWAYS, "--explain=e.json", "a.scm")
         g = json.loads(self.read("e.json"))["gradients"][0]
         self.assertEqual((g["in_file"], g["spilled_bytes"]), ({"predicted": 0, "measured": 0}, 0))

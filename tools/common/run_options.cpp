@@ -49,8 +49,8 @@ std::string shell_word(const std::string& word) {
 // What the line that goes on with a saved state needs.
 std::string options_again(const CLI::App& app, const RunOptions& options) {
   std::string out = options.save.empty() ? "" : shell_word("--resume=" + options.save);
-  for (const char* option : {"--memory", "--spill", "--device", "--output", "--output-limit", "--metrics", "--events", "--report",
-                             "--read", "--write"})
+  for (const char* option : {"--memory", "--spill", "--spill-encoding", "--device", "--output", "--output-limit", "--metrics",
+                             "--events", "--report", "--read", "--write"})
     for (const std::string& value : app.get_option(option)->results()) out += " " + shell_word(std::string(option) + "=" + value);
   return out;
 }
@@ -72,6 +72,8 @@ void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
   if (app.count("--memory") != 0)
     options.memory_bytes = require(parse_size(raw.memory), "--memory", raw.memory, "a size like 256MiB");
   if (app.count("--spill") != 0) interpret_spill(raw.spill, options);
+  if (app.count("--spill-encoding") != 0 && options.spill.empty())
+    throw UsageError("--spill-encoding: of what goes to a file, which --spill=DIR makes");
   if (app.count("--output-limit") != 0)
     options.output_bytes = require(parse_size(raw.output_limit), "--output-limit", raw.output_limit, "a size like 1MiB");
   if (app.count("--steps") != 0)
@@ -214,6 +216,11 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
          "--spill", raw.spill,
          "a folder for a file, of at most SIZE with DIR,SIZE, to which planned gradients put aside what memory does not hold")
       ->type_name("DIR");
+  app.add_option(
+         "--spill-encoding", options.spill_encoding,
+         "whether what goes there is encoded, without loss: auto, where that is faster by the table of costs, always or never "
+         "(auto)")
+      ->type_name("WHEN");
   app.add_option("--device", raw.device,
                  "where tensors live: cpu, emulated[,memory=SIZE][,bandwidth=SIZE][,host=SIZE][,disk=FOLDER] or cuda[:N] (cpu)")
       ->type_name("DEVICE");
@@ -326,7 +333,7 @@ std::string spill_warning(const RunOptions& options) {
 
 std::string creation_error(bool bad_argument, std::string_view error) {
   std::string option = bad_argument ? "--checkpoint: " : "";
-  for (const std::string_view named : {"device: ", "costs: ", "spill: ", "lossy: "})
+  for (const std::string_view named : {"device: ", "costs: ", "spill: ", "spill-encoding: ", "lossy: "})
     if (error.starts_with(named)) {
       option = "--" + std::string(named);
       error.remove_prefix(named.size());

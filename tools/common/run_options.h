@@ -19,6 +19,7 @@ struct RunOptions {
   std::string costs;             // the text of a table; empty: the built-in one
   std::string spill;             // a folder; empty: none
   std::uint64_t spill_bytes = 0; // 0: what is free there decides
+  std::string spill_encoding;    // empty: "auto"
   bool calibrate = false;
   std::string calibrate_file;     // empty: standard output
   std::uint64_t memory_bytes = 0; // 0: the default

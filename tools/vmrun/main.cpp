@@ -206,6 +206,7 @@ void Session::create() {
   inner.device = options_.device.c_str();
   inner.spill = options_.spill.empty() ? nullptr : options_.spill.c_str();
   inner.spill_bytes = options_.spill_bytes;
+  inner.spill_encoding = options_.spill_encoding.empty() ? nullptr : options_.spill_encoding.c_str();
   inner.costs = options_.costs.empty() ? nullptr : options_.costs.c_str();
   inner.schedule = options_.checkpoint ? options_.checkpoint->c_str() : nullptr;
   inner.lossy = options_.lossy ? options_.lossy->c_str() : nullptr;

@@ -134,6 +134,7 @@ bool Repl::create() {
   machine.device = options_.device.c_str();
   machine.spill = options_.spill.empty() ? nullptr : options_.spill.c_str();
   machine.spill_bytes = options_.spill_bytes;
+  machine.spill_encoding = options_.spill_encoding.empty() ? nullptr : options_.spill_encoding.c_str();
   machine.costs = options_.costs.empty() ? nullptr : options_.costs.c_str();
   machine.schedule = options_.checkpoint ? options_.checkpoint->c_str() : nullptr;
   machine.lossy = options_.lossy ? options_.lossy->c_str() : nullptr;

@@ -170,6 +170,8 @@ typedef struct cairn_vm_options {
   int profile;       /* not 0: count steps, time and bytes by place for cairn_vm_profile; the machine runs several times slower */
   const char* lossy; /* what tapes may keep with an error: "none", "relative=1e-2", ... (docs/forms.md); NULL: "none"; a restored
                         machine keeps its own */
+  const char* spill_encoding; /* of the elements that go to the file of `spill`, without loss: "auto", where that is faster by the
+                                 table of costs, "always", wherever they become fewer bytes, "never"; NULL: "auto" */
 } cairn_vm_options;
 
 /* Fills in the defaults. Call it first, then set what differs. */

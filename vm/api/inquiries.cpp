@@ -204,6 +204,7 @@ cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
     count("scratch_peak_bytes", s.scratch_peak_bytes);
     count("spilled_bytes", s.spilled_bytes);
     count("fetched_bytes", s.fetched_bytes);
+    count("stored_bytes", s.stored_bytes);
     count("encoded_bytes", s.encoded_bytes);
     count("encoding_bytes", s.encoding_bytes);
     put("largest_bound", cairn::text::format_flonum(s.largest_bound));

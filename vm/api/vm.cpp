@@ -10,6 +10,8 @@
 #include "vm/schedule/schedule.h"
 #include "vm/value/charged.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -51,6 +53,15 @@ std::int64_t spill_bytes_of(const cairn_vm_options& given) {
   return static_cast<std::int64_t>(std::min(given.spill_bytes, kMost));
 }
 
+cairn::machine::SpillEncoding spill_encoding_of(const cairn_vm_options& given) {
+  using When = cairn::machine::SpillEncoding;
+  const std::string_view text = given.spill_encoding == nullptr ? "auto" : given.spill_encoding;
+  if (text == "always") return When::always;
+  if (text == "never") return When::never;
+  if (text != "auto") throw Refusal{CAIRN_BAD_ARGUMENT, fmt::format("spill-encoding: auto, always or never, not \"{}\"", text)};
+  return When::by_cost;
+}
+
 Options inner_options(const cairn_vm_options& given) {
   require(given.struct_size == sizeof(cairn_vm_options), "cairn_vm_create: options were not set up with cairn_vm_options_init");
   require(given.argument_count == 0 || given.arguments != nullptr, "cairn_vm_create: arguments is NULL");
@@ -78,6 +89,7 @@ Options inner_options(const cairn_vm_options& given) {
   if (given.costs != nullptr && !cairn::schedule::parse_costs(given.costs, options.costs, message))
     throw Refusal{CAIRN_BAD_ARGUMENT, "costs: " + message};
   options.spill_bytes = spill_bytes_of(given);
+  options.spill_encoding = spill_encoding_of(given);
   for (std::size_t i = 0; i < given.argument_count; ++i) {
     require(given.arguments[i] != nullptr, "cairn_vm_create: one of the arguments is NULL");
     options.arguments.emplace_back(given.arguments[i]);

@@ -110,7 +110,8 @@ struct Gradient {
   std::uint64_t advanced = 0;             // seen: run without a tape,
   std::uint64_t taped = 0;                // on a tape,
   std::uint64_t retaped = 0;              // of these after the end was known,
-  std::uint64_t spilled = 0, fetched = 0; // bytes that went to a file, and that came back
+  std::uint64_t spilled = 0, fetched = 0; // bytes that went to a file, and that came back;
+  std::uint64_t stored = 0;               // and what the former came to there
   std::uint64_t swept = 0;                // and reversed
   std::uint64_t states_kept = 0;
   std::optional<Outcome> predicted;       // no tapes and states where `peak` is there

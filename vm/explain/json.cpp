@@ -186,7 +186,7 @@ std::string json(const Gradient& g) {
   out.raw("states_at_once", both(if_told(parts, p.states), if_told(true, m.states)));
   out.raw("state_bytes", both(if_told(parts, p.state_bytes), if_told(true, m.state_bytes)));
   out.raw("in_file", both(if_told(planned, p.in_file), if_told(true, m.in_file)));
-  out.number("spilled_bytes", g.spilled).number("fetched_bytes", g.fetched);
+  out.number("spilled_bytes", g.spilled).number("fetched_bytes", g.fetched).number("stored_bytes", g.stored);
   out.raw("seconds", both(p.seconds, m.seconds));
   out.raw("seconds_of_one_tape", g.time_of_one_tape ? fmt::format("{}", g.seconds_of_one_tape) : "null");
   out.raw("time_of_one_tape", g.time_of_one_tape ? fmt::format("{:.4f}", *g.time_of_one_tape) : "null");

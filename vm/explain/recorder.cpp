@@ -86,6 +86,7 @@ void Recorder::arrive(const Moment& now, std::uint64_t position, std::uint64_t e
   now_.measured.in_file = std::max(now_.measured.in_file, now.in_file);
   now_.spilled = now.spilled - start_.spilled;
   now_.fetched = now.fetched - start_.fetched;
+  now_.stored = now.stored - start_.stored;
   const std::uint64_t done = executed - now_.executed;
   now_.executed = executed;
   const bool was_known = now_.steps != 0;

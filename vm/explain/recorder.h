@@ -49,6 +49,7 @@ public:
     std::int64_t level = 0, peak = 0; // bytes of all accounts: now, and the most since the last moment
     std::uint64_t tapes = 0, states = 0;
     std::uint64_t in_file = 0, spilled = 0, fetched = 0; // bytes: in a file at the most, all that went there and came back
+    std::uint64_t stored = 0;                            // and what that was there
   };
   void begin(Opening opening, const Moment& now);
   // Whether the gradient at hand is that one, and stands where it was left.

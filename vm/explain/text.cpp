@@ -127,9 +127,11 @@ std::vector<Row> rows(const Gradient& g) {
                                         g.budget == 0 ? "" : fmt::format("; the budget is {}", bytes_text(g.budget)))});
   if (g.spilled != 0 || p.in_file != 0)
     rows.push_back(
-        {"file", fmt::format("{} at the peak measured{}; {} written, {} read", bytes_text(signed_bytes(g.measured.in_file)),
+        {"file", fmt::format("{} at the peak measured{}; {} written{}, {} read", bytes_text(signed_bytes(g.measured.in_file)),
                              planned ? fmt::format(", {} predicted", bytes_text(signed_bytes(p.in_file))) : "",
-                             bytes_text(signed_bytes(g.spilled)), bytes_text(signed_bytes(g.fetched)))});
+                             bytes_text(signed_bytes(g.spilled)),
+                             g.stored == g.spilled ? "" : fmt::format(" as {}", bytes_text(signed_bytes(g.stored))),
+                             bytes_text(signed_bytes(g.fetched)))});
   rows.push_back({"time", time_text(g)});
   // What planned tapes and states hold by themselves would not add up: they share most of it.
   if (planned) {

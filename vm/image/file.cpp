@@ -116,9 +116,10 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   e.budget_asked = flag(in);
   e.state_spill = static_cast<std::int64_t>(counter(in));
   e.spill_refused = flag(in);
-  if (flag(in)) e.use_spill_file();
+  const bool spill_used = flag(in);
   schedule::CostTable::each(e.costs, [&](std::string_view, double& rate) { rate = std::bit_cast<double>(in.u64()); });
   if (!e.costs.sound()) throw Malformed("a rate is none that a table of costs can have");
+  if (spill_used) e.use_spill_file();
   e.clock = counter(in);
   std::uint64_t serial = counter(in);
   machine::Effects::Counters& effects = e.effects.counters;

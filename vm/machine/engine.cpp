@@ -87,6 +87,7 @@ Statistics Engine::statistics_now() const {
   if (const ops::SpillFile* const file = spill_file()) {
     s.spilled_bytes = file->written_bytes();
     s.fetched_bytes = file->read_bytes();
+    s.stored_bytes = file->stored_bytes();
   }
   s.live_objects_at_exit = heap_.live_objects();
   return s;

@@ -40,17 +40,21 @@ struct HostProcedure {
   bool is_operator() const { return reverse != nullptr || forward != nullptr; }
 };
 
+// Of what goes to the file for tensors that wait: where the costs say that it saves time, wherever it saves bytes, nowhere.
+enum class SpillEncoding : std::uint8_t { by_cost, always, never };
+
 struct Options {
   std::int64_t memory_bytes = 0; // budget of all accounts together; 0: none
   bool memory_asked = false;     // somebody said so: plans may take all of it
   std::uint64_t seed = 0;
-  std::string schedule = "auto";                        // of checkpoint-*j; must be valid (schedule::parse)
-  std::string lossy = "none";                           // of tapes; must be valid (parse of lossy_policy.h)
-  schedule::CostTable costs;                            // for its plans; sound
-  std::int64_t spill_bytes = 0;                         // of a file for tensors that wait (Engine::spill_to); 0: there is none
-  std::vector<std::string> arguments;                   // (command-line)
-  std::function<void(std::string_view)> output;         // the program's output
-  std::function<std::size_t(char*, std::size_t)> input; // fills a buffer, returns bytes read, 0 at the end
+  std::string schedule = "auto"; // of checkpoint-*j; must be valid (schedule::parse)
+  std::string lossy = "none";    // of tapes; must be valid (parse of lossy_policy.h)
+  schedule::CostTable costs;     // for its plans; sound
+  std::int64_t spill_bytes = 0;  // of a file for tensors that wait (Engine::spill_to); 0: there is none
+  SpillEncoding spill_encoding = SpillEncoding::by_cost;
+  std::vector<std::string> arguments;                           // (command-line)
+  std::function<void(std::string_view)> output;                 // the program's output
+  std::function<std::size_t(char*, std::size_t)> input;         // fills a buffer, returns bytes read, 0 at the end
   std::function<void(std::span<const print::Reported>)> report; // what the program reports; may be empty
   std::function<void(std::string_view)> explain;                // a report after each outermost checkpoint-*j; may be empty
   std::uint64_t output_limit = UINT64_MAX;                      // bytes of output
@@ -87,6 +91,7 @@ struct Statistics { // docs/tools.md, --stats
   std::int64_t heap_peak_bytes = 0, tape_peak_bytes = 0, capsules_peak = 0, capsule_peak_bytes = 0, tensor_peak_bytes = 0,
                scratch_peak_bytes = 0, live_objects_at_exit = 0;
   std::int64_t spilled_bytes = 0, fetched_bytes = 0;  // by this process, to the file for tensors that wait and from it
+  std::int64_t stored_bytes = 0;                      // what the former came to there, as some of it was encoded
   std::int64_t encoded_bytes = 0, encoding_bytes = 0; // of tensors that tapes kept with an error, and of what they kept of these
   double largest_bound = 0;                           // of the error of an element of these
   std::string schedule;

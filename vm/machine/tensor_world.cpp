@@ -25,8 +25,12 @@ TensorWorld::~TensorWorld() { heap_.makes_way = nullptr; }
 // Its buffer is memory that nobody has touched until the first copy is written: so a machine whose gradients put nothing aside
 // has all of its budget, and when the buffer is charged is an action of a plan, the same in every run.
 void Engine::use_spill_file() {
-  if (!spill_used && spill_file() != nullptr) heap_.charge(heap_.scratch, ops::SpillFile::kBuffer);
+  ops::SpillFile* const file = spill_file();
+  if (!spill_used && file != nullptr) heap_.charge(heap_.scratch, ops::SpillFile::kBuffer);
   spill_used = true;
+  if (file == nullptr) return;
+  const SpillEncoding when = options.spill_encoding;
+  file->encode_within(when == SpillEncoding::always ? 1 : when == SpillEncoding::never ? 0 : costs.part_worth_encoding());
 }
 
 void TensorWorld::spill_to(std::unique_ptr<ops::SpillFile> file) { cpu_->spill_to(std::move(file)); }

@@ -36,6 +36,7 @@ explain::Recorder::Moment moment(const Engine& engine, const CheckpointState& s)
     now.in_file = static_cast<std::uint64_t>(file->peak_bytes());
     now.spilled = static_cast<std::uint64_t>(file->written_bytes());
     now.fetched = static_cast<std::uint64_t>(file->read_bytes());
+    now.stored = static_cast<std::uint64_t>(file->stored_bytes());
   }
   return now;
 }

@@ -59,6 +59,8 @@ std::uint64_t CostTable::ticks_of_spilling() const {
   return static_cast<std::uint64_t>(std::max(1.0, std::round(2 * kBytes * spill * kTicks)));
 }
 
+double CostTable::part_worth_encoding() const { return spill == 0 ? 0 : std::max(0.0, 1 - encode / (2 * spill)); }
+
 std::uint64_t CostTable::ticks(double operations, double products, double flops, double bytes) const {
   const double nanoseconds = operations * operation + products * product + flops * flop + bytes * byte;
   return static_cast<std::uint64_t>(std::round(std::clamp(nanoseconds * kTicks, 0.0, kMostTicks)));

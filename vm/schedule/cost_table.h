@@ -15,7 +15,8 @@
   X(flop, .065, "any other flop")                                                                                                \
   X(byte, .015, "a byte of an operand or result")                                                                                \
   X(fresh, 1, "a byte of memory that is used for the first time")                                                                \
-  X(spill, 1, "a byte that is written to a file of --spill, or read there")
+  X(spill, 1, "a byte that is written to a file of --spill, or read there")                                                      \
+  X(encode, 5, "a byte that is encoded for a file of --spill, and decoded when it comes back")
 
 namespace cairn::schedule {
 
@@ -35,6 +36,9 @@ struct CostTable {
   std::uint64_t ticks_of_spilling() const;
   // Of operations on tensors: what they take beside their steps.
   std::uint64_t ticks(double operations, double products, double flops, double bytes) const;
+  // Elements are encoded on their way to a file and back where they come to at most such a part of themselves: what the disk is
+  // spared is worth it then. 0: it never is.
+  double part_worth_encoding() const;
   // Of a KiB of memory that was never used before.
   std::uint64_t ticks_of_fresh() const;
 

@@ -323,6 +323,7 @@ def compile(source: Union[str, "os.PathLike[str]"], *, name: Optional[str] = Non
             memory: Union[int, str, None] = None, output: Any = None, input: Any = None,
             report: Optional[Callable[[Dict[str, float]], Any]] = None, explain: Optional[Callable[[str], Any]] = None, seed: int = 0,
             schedule: Optional[str] = None, lossy: Optional[str] = None, device: Optional[str] = None, spill: Optional[_Path] = None, spill_bytes: Union[int, str, None] = None,
+            spill_encoding: Optional[str] = None,
             costs: Optional[str] = None, arguments: Sequence[str] = (), read: Union[_Path, Sequence[_Path]] = (),
             write: Union[_Path, Sequence[_Path]] = (), output_bytes: Union[int, str, None] = None, check_nan: bool = False,
             profile: bool = False, level: int = 2) -> Module:
@@ -339,7 +340,8 @@ def compile(source: Union[str, "os.PathLike[str]"], *, name: Optional[str] = Non
     report: gets a dict for each call of the program's ``report``. explain: a function, which gets a text about each gradient. (``explain=True`` of
     :func:`grad` makes an object of what one call did.)
     seed: of random numbers. schedule: of ``checkpoint-*j``. lossy: what tapes may keep with an error, such as "relative=1e-2". device: where tensors live: "cpu", "emulated", "cuda".
-    spill: a folder for what planned gradients put aside; spill_bytes: how much may go there, three quarters of what is free if nothing is said.
+    spill: a folder for what planned gradients put aside; spill_bytes: how much may go there, three quarters of what is free if nothing is said;
+    spill_encoding: "always", "never" or, as if nothing is said, "auto".
     costs: the text that ``vmrun --calibrate`` writes, for plans.
     arguments: what ``(command-line)`` gives. read, write: files and folders, or one, that the program may read and write; none if nothing is said.
     output_bytes: the budget of output, a size as ``memory``. check_nan: the first NaN is an error. profile: count for :attr:`Module.profile`.
@@ -366,6 +368,6 @@ def compile(source: Union[str, "os.PathLike[str]"], *, name: Optional[str] = Non
         warnings.warn(warning.rstrip("\n"), stacklevel=2)
     options = {"memory": bytes_of("memory", memory), "output": output, "input": input, "report": report, "explain": explain, "seed": seed,
                "schedule": schedule, "lossy": lossy, "device": device, "spill": None if spill is None else os.fspath(spill),
-               "spill_bytes": bytes_of("spill_bytes", spill_bytes), "costs": costs, "arguments": words,
+               "spill_bytes": bytes_of("spill_bytes", spill_bytes), "spill_encoding": spill_encoding, "costs": costs, "arguments": words,
                "output_bytes": bytes_of("output_bytes", output_bytes, least=0), "check_nan": check_nan, "profile": profile}
     return Module(Program(called, code, names, functions, options, grants))

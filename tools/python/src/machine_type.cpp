@@ -53,9 +53,9 @@ PyObject* set_callable(PyObject* options, const char* name) {
   return retained(value);
 }
 
-constexpr const char* kOptions[] = {"memory", "output_bytes", "seed",   "schedule",  "lossy",   "costs",
-                                    "spill",  "spill_bytes",  "device", "check_nan", "profile", "arguments",
-                                    "output", "input",        "report", "explain",   "hosts"};
+constexpr const char* kOptions[] = {"memory",    "output_bytes", "seed",           "schedule", "lossy",     "costs",
+                                    "spill",     "spill_bytes",  "spill_encoding", "device",   "check_nan", "profile",
+                                    "arguments", "output",       "input",          "report",   "explain",   "hosts"};
 
 int init(PyObject* self, PyObject* arguments, PyObject* options) {
   return guarded_status([&] {
@@ -79,6 +79,7 @@ int init(PyObject* self, PyObject* arguments, PyObject* options) {
     set_text(options, "costs", given.costs);
     set_text(options, "spill", given.spill);
     set_number(options, "spill_bytes", given.spill_bytes);
+    set_text(options, "spill_encoding", given.spill_encoding);
     set_text(options, "device", given.device);
     set_truth(options, "check_nan", given.check_nan);
     set_truth(options, "profile", given.profile);
