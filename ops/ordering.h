@@ -19,9 +19,9 @@ std::string_view name_of(StreamKind stream);
 
 // A block as asynchronous devices keep it. Whoever has waited for a ticket of the block also knows what that work had waited for.
 struct TrackedBlock : Block {
-  std::int64_t taken = 0;             // bytes of the arena
-  std::uint64_t ready = 0;            // in virtual time, where there is one: when the memory is free
-  Ticket writer = 0;                  // 0: it has no elements yet
+  std::int64_t taken = 0;  // bytes of the arena
+  std::uint64_t ready = 0; // in virtual time, where there is one: when the memory is free
+  Ticket writer = 0;       // 0: it has no elements yet
   StreamKind writer_stream = StreamKind::execute;
   Tickets readers{};                  // of these elements
   Tickets earlier{}, earlier_known{}; // of whoever had the memory before; none after the first write

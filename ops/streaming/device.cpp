@@ -71,8 +71,8 @@ public:
 private:
   static bool is_ours(const Block& block) { return Residency::is_name(block.data); }
 
-  // Most launches by far: nobody wants to know of it, all that is read is there, and what is written as well, or it has no elements
-  // yet and finds free memory. False: it is another one, and nothing has been queued.
+  // Most launches by far: nobody wants to know of it, all that is read is there, and what is written as well, or it has no
+  // elements yet and finds free memory. False: it is another one, and nothing has been queued.
   bool launched_where_all_is(StreamKind stream, const Launch& launch) {
     if (residency_.notes_launches()) return false;
     ++launches_;

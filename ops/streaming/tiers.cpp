@@ -295,7 +295,8 @@ bool Tiers::begin_write(StreamedBlock& block) {
   bytes_on_disk_ += block.bytes;
   disk_peak_.note(bytes_on_disk_);
   taken_on_disk_ += SpillFile::taken_by(block.bytes);
-  block.below->disk_ready = backing_.note_disk(*block.on_host, DiskAccess::reads, block.below->host_ready, block.copied("to the disk"));
+  block.below->disk_ready =
+      backing_.note_disk(*block.on_host, DiskAccess::reads, block.below->host_ready, block.copied("to the disk"));
   ++counts_.to_disk;
   counts_.bytes_to_disk += block.bytes;
   note(block);
@@ -318,7 +319,8 @@ bool Tiers::begin_read(StreamedBlock& block, std::optional<std::uint64_t> needed
     throw;
   }
   block.below->disk = Disk::reads;
-  block.below->host_ready = backing_.note_disk(*block.on_host, DiskAccess::writes, block.below->host_ready, block.copied("from the disk"));
+  block.below->host_ready =
+      backing_.note_disk(*block.on_host, DiskAccess::writes, block.below->host_ready, block.copied("from the disk"));
   ++counts_.from_disk;
   counts_.bytes_from_disk += block.bytes;
   return true;

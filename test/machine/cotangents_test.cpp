@@ -65,8 +65,8 @@ TEST_CASE("wherever a cotangent that is not like its tensor turns up, the progra
       for (const machine::Run& r : e.runs) {
         if (r.tape == nullptr) continue;
         for (const auto& record : r.tape->tensors())
-          r.tape->tensor_cotangents.insert_or_assign(
-              record->node, e.tensors().runtime.from_host(DType::f64, {3}, e.tensors().cpu(), numbers));
+          r.tape->tensor_cotangents.insert_or_assign(record->node,
+                                                     e.tensors().runtime.from_host(DType::f64, {3}, e.tensors().cpu(), numbers));
       }
       const machine::Status status = e.run();
       CAPTURE(text);
