@@ -2,7 +2,8 @@
 """Runs the fuzzed programs for a fixed number of inputs each, from a copy of their corpus: the tree is never written to.
 
 Prints the number of inputs tried; an input that breaks a promise is kept, its path printed, and the process ends with code 1. Inputs come
-from the seed alone, so a run can be had again.
+from the seed and from what those before were seen to reach: where threads of devices are at work that differs, so a run of capsule_loader is not
+quite had again. What was found is in its file in any case.
 """
 import argparse
 import concurrent.futures
