@@ -5,7 +5,7 @@
 
 #include "ops/elements_lost.h"
 #include "ops/emulated/stream.h"
-#include "ops/emulated/virtual_time.h"
+#include "ops/modelled/virtual_time.h"
 #include "ops/mixing.h"
 #include "ops/pages/host_pages.h"
 #include "ops/pages/paged_arena.h"

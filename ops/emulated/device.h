@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ops/device.h"
-#include "ops/emulated/virtual_time.h"
+#include "ops/modelled/virtual_time.h"
 #include "ops/streaming/backing.h"
 
 namespace cairn::ops {

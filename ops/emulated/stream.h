@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ops/emulated/race_checker.h"
-#include "ops/emulated/virtual_time.h"
+#include "ops/modelled/virtual_time.h"
 #include "ops/operator.h"
 
 #include <array>

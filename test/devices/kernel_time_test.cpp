@@ -1,7 +1,7 @@
 // Streams that share what computes: nothing is faster than one device, and gaps are used.
 #include "testing.h"
 
-#include "ops/emulated/kernel_time.h"
+#include "ops/modelled/kernel_time.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "ops/cost.h"
-#include "ops/emulated/kernel_time.h"
+#include "ops/modelled/kernel_time.h"
 #include "ops/ordering.h"
 
 #include <array>

@@ -1,5 +1,5 @@
 // See kernel_time.h.
-#include "ops/emulated/kernel_time.h"
+#include "ops/modelled/kernel_time.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // See virtual_time.h.
-#include "ops/emulated/virtual_time.h"
+#include "ops/modelled/virtual_time.h"
 
 #include <algorithm>
 #include <cmath>
