@@ -1,8 +1,11 @@
-// Memory is taken from the driver in large stretches and kept; copies go through pinned memory; kernels are those of kernels.h.
+// Memory is pages of the driver's; copies go through pinned memory, or from and to memory of the host's that is registered; kernels
+// are those of kernels.h.
 #include "gpu/device.h"
 
 #include "gpu/errors.h"
 #include "gpu/kernels.h"
+#include "gpu/pages.h"
+#include "gpu/registered.h"
 #include "gpu/supported.h"
 
 #include <algorithm>
@@ -12,27 +15,29 @@ namespace cairn::gpu {
 namespace {
 
 constexpr std::int64_t kAlignment = 512;
-constexpr std::int64_t kPage = std::int64_t{2} << 20;
-constexpr std::int64_t kFirstStretch = std::int64_t{64} << 20, kLargestStretch = std::int64_t{1} << 30;
 
 bool run(ops::OperatorId id, const ops::KernelCall& call, cudaStream_t stream) {
   return kernels::unary(id, call, stream) || kernels::binary(id, call, stream) || kernels::moves(id, call, stream) ||
          kernels::folds(id, call, stream) || kernels::rows(id, call, stream);
 }
 
+// Streams, events and memory are made on the device that is current: this one from here on.
+std::unique_ptr<ops::Pages> pages_of(int index, std::int64_t addresses, std::int64_t fewest) {
+  check(cudaSetDevice(index), "choosing the device");
+  return std::make_unique<CudaPages>(index, addresses, fewest);
+}
+
 } // namespace
 
-CudaDevice::Current::Current(int index) { check(cudaSetDevice(index), "choosing the device"); }
-
-CudaDevice::CudaDevice(ops::Ledger& ledger, int index)
-    : Device(fmt::format("cuda:{}", index), ledger, ops::kBesideTracked), index_(index), current_(index), arena_(kAlignment),
-      next_stretch_(kFirstStretch), streams_{Stream(events_), Stream(events_), Stream(events_), Stream(events_)},
+CudaDevice::CudaDevice(ops::Ledger& ledger, const ops::CudaOptions& options)
+    : ModelledDevice(fmt::format("cuda:{}", options.index), ledger, options,
+                     pages_of(options.index, addresses_for(options.memory_bytes), kFewestAddresses), kAlignment),
+      index_(options.index), streams_{Stream(events_), Stream(events_), Stream(events_), Stream(events_)},
       staging_in_(stream(StreamKind::copy_in)), staging_out_(stream(StreamKind::copy_out)) {}
 
 CudaDevice::~CudaDevice() {
   cudaSetDevice(index_);
   cudaDeviceSynchronize();
-  for (void* stretch : arena_.all_stretches()) cudaFree(stretch);
 }
 
 void CudaDevice::use() const { check(cudaSetDevice(index_), "choosing the device"); }
@@ -50,6 +55,7 @@ void CudaDevice::raise() {
   throw ops::DeviceLost(std::exchange(error_, {}));
 }
 
+// Of an operation that fails on its way, the stream knows nothing; who waits for it waits for what was queued before.
 ops::Operation CudaDevice::begun(StreamKind kind, std::span<Block* const> reads, std::span<Block* const> writes) {
   use();
   const ops::Operation operation = ordering_.add(kind, reads, writes);
@@ -63,6 +69,13 @@ void CudaDevice::launch(StreamKind kind, const ops::Launch& launch) {
   if (!run(launch.op.id, launch.call(), stream(kind).get())) note(launch.op.name, cudaErrorNotSupported);
   note(launch.op.name, cudaGetLastError());
   stream(kind).queued(operation.ticket);
+  trace_kernel(kind, add_time(operation, modelled(launch.cost), held_until(), launch.reads, launch.writes), launch);
+}
+
+void CudaDevice::note_copied(const ops::Operation& operation, std::int64_t bytes, std::span<Block* const> reads,
+                             std::span<Block* const> writes, std::string_view reason) {
+  const ops::Picoseconds duration = said().rates.of_copy(operation.stream, bytes);
+  trace_copy(operation.stream, add_time(operation, duration, 0, reads, writes), bytes, reason);
 }
 
 void CudaDevice::copy_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) {
@@ -80,6 +93,7 @@ void CudaDevice::copy_in(Block& to, std::int64_t offset, const void* from, std::
     done += part;
   }
   on.queued(operation.ticket);
+  note_copied(operation, bytes, {}, writes, "written by the host");
 }
 
 void CudaDevice::copy_out(const Block& from, std::int64_t offset, void* to, std::int64_t bytes) {
@@ -117,15 +131,43 @@ void CudaDevice::copy_out(const Block& from, std::int64_t offset, void* to, std:
   }
   finish(previous);
   on.queued(operation.ticket);
+  note_copied(operation, bytes, reads, {}, "read by the host");
   ordering_.host_waits_for(operation);
+  time_.host_waits_until(time_.end_of(StreamKind::copy_out));
   raise();
 }
 
-void CudaDevice::wait(const Block& block) {
+// Memory of the host's is registered at its pages' own addresses, piece by piece. What is not, the driver copies through a buffer of
+// its own: in the stream's order as well, but it waits, and so do we.
+void CudaDevice::queue_copy(StreamKind kind, Block& to, Block& from, ops::Picoseconds ready, const ops::CopyLabel& label) {
+  Block* const reads[] = {&from};
+  Block* const writes[] = {&to};
+  const bool is_in = kind == StreamKind::copy_in;
+  const ops::Operation operation = begun(kind, reads, writes);
+  auto* on_device = static_cast<std::byte*>((is_in ? to : from).data);
+  static_cast<ops::PagedBlock&>(is_in ? from : to).physical(0, from.bytes, [&](std::uintptr_t begin, std::uintptr_t end) {
+    while (begin < end) {
+      std::uintptr_t next = std::min(end, (begin / Registered::kPiece + 1) * Registered::kPiece);
+      if (begin < locked_end())
+        next = std::min(next, locked_end());
+      else
+        staged_through_ += static_cast<std::int64_t>(next - begin);
+      auto* const on_host = reinterpret_cast<std::byte*>(begin);
+      note(ops::name_of(kind), is_in ? cudaMemcpyAsync(on_device, on_host, next - begin, cudaMemcpyHostToDevice, stream(kind).get())
+                                     : cudaMemcpyAsync(on_host, on_device, next - begin, cudaMemcpyDeviceToHost, stream(kind).get()));
+      on_device += next - begin;
+      begin = next;
+    }
+  });
+  stream(kind).queued(operation.ticket);
+  const ops::Picoseconds duration = said().rates.of_copy(kind, from.bytes);
+  trace_copy(ops::name_of(kind), add_time(operation, duration, ready, reads, writes), from.bytes, label);
+}
+
+void CudaDevice::await(const ops::Tickets& tickets) {
   use();
-  const ops::Tickets waits = ordering_.host_waits_for_writes(ops::tracked(block));
   for (std::size_t i = 0; i < ops::kStreams; ++i)
-    if (waits[i] != 0) note("waiting", streams_[i].wait_for(waits[i]));
+    if (tickets[i] != 0) note("waiting", streams_[i].wait_for(tickets[i]));
   raise();
 }
 
@@ -133,47 +175,25 @@ void CudaDevice::wait_for_all() {
   use();
   for (Stream& each : streams_) note("waiting", each.wait_for_all());
   ordering_.host_waits_for_all();
+  time_.host_waits_until(time_.end());
   raise();
 }
 
-// Another stretch of at least so many bytes, larger each time.
-bool CudaDevice::grow(std::int64_t bytes) {
-  const std::int64_t needed = (bytes + kPage - 1) / kPage * kPage;
-  for (const std::int64_t size : {std::max(needed, next_stretch_), needed}) {
-    void* memory = nullptr;
-    if (cudaMalloc(&memory, static_cast<std::size_t>(size)) == cudaSuccess) {
-      arena_.add(memory, size);
-      next_stretch_ = std::min(2 * next_stretch_, kLargestStretch);
-      return true;
-    }
-    cudaGetLastError();
-  }
-  return false;
+std::unique_ptr<ops::Locking> CudaDevice::host_locking() { return std::make_unique<Registered>(); }
+
+Block* CudaDevice::take_on_device(std::int64_t bytes) {
+  use();
+  return ModelledDevice::take_on_device(bytes);
+}
+
+Block* CudaDevice::take_on_host(std::int64_t bytes) {
+  use();
+  return ModelledDevice::take_on_host(bytes);
 }
 
 Block* CudaDevice::take_block(std::int64_t bytes) {
   use();
-  if (ops::TrackedBlock* block = arena_.take(bytes)) return block;
-  std::size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "asking for the memory");
-  if (bytes <= static_cast<std::int64_t>(total)) {
-    bool there = grow(bytes);
-    if (!there) { // perhaps what lies about in small stretches is enough
-      check(cudaDeviceSynchronize(), "waiting");
-      for (void* stretch : arena_.remove_unused()) cudaFree(stretch);
-      there = grow(bytes);
-    }
-    if (there)
-      if (ops::TrackedBlock* block = arena_.take(bytes)) return block;
-  }
-  check(cudaMemGetInfo(&free, &total), "asking for the memory");
-  throw ops::DeviceMemoryExceeded(fmt::format("{}: {} bytes wanted, but tensors hold {} of its {} bytes, {} are free, and {} are "
-                                              "free for tensors, at most {} in one piece",
-                                              name(), bytes, arena_.taken_bytes(), total, free, arena_.free_bytes(),
-                                              arena_.largest_free()));
+  return ModelledDevice::take_block(bytes);
 }
-
-// Work that is queued has addresses only, and whoever gets the memory next waits for it.
-void CudaDevice::give_back_block(Block* block) { arena_.give_back(&ops::tracked(*block)); }
 
 } // namespace cairn::gpu

@@ -3,21 +3,21 @@
 
 #include "gpu/staging.h"
 #include "gpu/stream.h"
-#include "ops/arena.h"
+#include "ops/cuda/options.h"
 #include "ops/operator.h"
 
 #include <array>
 #include <string>
-#include <vector>
 
 namespace cairn::gpu {
 
 using ops::Block;
 using ops::StreamKind;
 
-class CudaDevice final : public ops::Device {
+class CudaDevice final : public ops::ModelledDevice {
 public:
-  CudaDevice(ops::Ledger& ledger, int index);
+  // memory_bytes is given.
+  CudaDevice(ops::Ledger& ledger, const ops::CudaOptions& options);
   ~CudaDevice() override;
 
   bool in_host_memory() const override { return false; }
@@ -25,30 +25,27 @@ public:
   void launch(StreamKind stream, const ops::Launch& launch) override;
   void copy_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) override;
   void copy_out(const Block& from, std::int64_t offset, void* to, std::int64_t bytes) override;
-  void wait(const Block& block) override;
+  void queue_copy(StreamKind kind, Block& to, Block& from, ops::Picoseconds ready, const ops::CopyLabel& label) override;
+  void wait(const Block& block) override { host_waits_to_read(block); }
   void wait_for_all() override;
+  Block* take_on_device(std::int64_t bytes) override;
+  Block* take_on_host(std::int64_t bytes) override;
 
 protected:
+  void await(const ops::Tickets& tickets) override;
+  std::unique_ptr<ops::Locking> host_locking() override;
   Block* take_block(std::int64_t bytes) override;
-  void give_back_block(Block* block) override;
 
 private:
-  // Streams and events are made on the device that is current: this one from here on.
-  struct Current {
-    explicit Current(int index);
-  };
   void use() const;
   Stream& stream(StreamKind kind) { return streams_[ops::index_of(kind)]; }
   ops::Operation begun(StreamKind kind, std::span<Block* const> reads, std::span<Block* const> writes);
+  void note_copied(const ops::Operation& operation, std::int64_t bytes, std::span<Block* const> reads, std::span<Block* const> writes,
+                   std::string_view reason);
   void note(std::string_view who, cudaError_t error);
   void raise();
-  bool grow(std::int64_t bytes);
 
   int index_;
-  Current current_;
-  ops::Arena arena_;
-  std::int64_t next_stretch_; // bytes that are taken next from the driver
-  ops::Ordering ordering_;
   EventPool events_;
   std::array<Stream, ops::kStreams> streams_;
   Staging staging_in_, staging_out_;

@@ -24,8 +24,12 @@ int count_devices(std::string& why) {
   return 0;
 }
 
-ops::Device* make(ops::Ledger& ledger, int index, std::string& why) {
+// Of what is free, what tensors may have: blocks do not fill all of their pages, and the driver needs some for itself.
+std::int64_t for_tensors(std::int64_t free) { return free - free / 8; }
+
+ops::Device* make(ops::Ledger& ledger, const ops::CudaOptions& asked, std::string& why) {
   constexpr int kOldest = 8; // kernels are made for compute capability 8.0 and later
+  const int index = asked.index;
   try {
     const int count = count_devices(why);
     if (count == 0) return nullptr;
@@ -40,7 +44,16 @@ ops::Device* make(ops::Ledger& ledger, int index, std::string& why) {
                         properties.minor, kOldest);
       return nullptr;
     }
-    return std::make_unique<CudaDevice>(ledger, index).release();
+    check(cudaSetDevice(index), "choosing the device");
+    std::size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total), "asking for the memory");
+    ops::CudaOptions options = asked;
+    if (options.memory_bytes > static_cast<std::int64_t>(free)) {
+      why = fmt::format("memory= asks for {} bytes, but {} of its {} bytes are free", options.memory_bytes, free, total);
+      return nullptr;
+    }
+    if (options.memory_bytes == 0) options.memory_bytes = for_tensors(static_cast<std::int64_t>(free));
+    return std::make_unique<CudaDevice>(ledger, options).release();
   } catch (const std::exception& e) {
     why = e.what();
     return nullptr;

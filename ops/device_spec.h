@@ -1,5 +1,6 @@
-// Devices as users name them: cpu | emulated[,memory=SIZE][,bandwidth=SIZE][,host=SIZE][,disk=FOLDER] | cuda[:N]. A kind of
-// device is defined beside its device and listed in ops/devices/devices.cpp.
+// Devices as users name them: cpu | emulated[,memory=SIZE][,bandwidth=SIZE][,host=SIZE][,disk=FOLDER] |
+// cuda[:N][,memory=SIZE][,host=SIZE][,disk=FOLDER]. A kind of device is defined beside its device and listed in
+// ops/devices/devices.cpp.
 #pragma once
 
 #include "ops/device.h"
@@ -17,8 +18,8 @@ using DeviceMaker = std::function<std::unique_ptr<Device>(Ledger&)>;
 struct DeviceKind {
   std::string_view name; // what users write, and behind it settings
   std::string_view form; // all that they may write, for messages
-  char separator = 0;    // what settings begin with
-  // Settings from the separator on, or nothing. False with a message if they make no sense.
+  std::string_view separators; // what settings begin with, one of these
+  // Settings from that on, or nothing. False with a message if they make no sense.
   bool (*parse)(std::string_view settings, DeviceMaker& maker, std::string& message) = nullptr;
 };
 

@@ -11,8 +11,8 @@ namespace cairn::ops {
 #endif
 
 std::string cuda_build() {
-  return fmt::format("cairn " CAIRN_BUILD ", {} operators, {} {} {} {}", kAllOperators, sizeof(View), sizeof(Operator),
-                     sizeof(Launch), sizeof(Device));
+  return fmt::format("cairn " CAIRN_BUILD ", {} operators, {} {} {} {} {}", kAllOperators, sizeof(View), sizeof(Operator),
+                     sizeof(Launch), sizeof(Device), sizeof(CudaOptions));
 }
 
 } // namespace cairn::ops

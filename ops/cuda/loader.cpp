@@ -2,6 +2,7 @@
 // clear message.
 #include "ops/cuda/loader.h"
 #include "ops/cuda/module.h"
+#include "ops/modelled/settings.h"
 #include "ops/module_loader.h"
 
 #include <fmt/format.h>
@@ -29,29 +30,30 @@ const CudaModule* loaded(std::string& why) {
 }
 
 bool parsed_cuda(std::string_view settings, DeviceMaker& maker, std::string& message) {
-  int index = 0;
-  if (!settings.empty()) {
-    const std::string_view digits = settings.substr(1);
-    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-    if (code != std::errc() || end != digits.data() + digits.size() || index < 0) {
-      message = fmt::format("cuda: expected cuda:N, got `cuda{}`", settings);
+  CudaOptions options;
+  const std::string_view number = settings.substr(0, settings.find(','));
+  if (!number.empty()) {
+    const auto [end, code] = std::from_chars(number.data() + 1, number.data() + number.size(), options.index);
+    if (code != std::errc() || end != number.data() + number.size() || options.index < 0) {
+      message = fmt::format("cuda: expected cuda:N, got `cuda{}`", number);
       return false;
     }
   }
-  maker = [index](Ledger& ledger) { return make_cuda_device(ledger, index); };
+  if (!ModelledSettings(options, "cuda", false).read(settings.substr(number.size()), message)) return false;
+  maker = [options](Ledger& ledger) { return make_cuda_device(ledger, options); };
   return true;
 }
 
 } // namespace
 
 extern const DeviceKind kCuda; // listed in ops/devices
-constinit const DeviceKind kCuda{"cuda", "cuda[:N]", ':', parsed_cuda};
+constinit const DeviceKind kCuda{"cuda", "cuda[:N][,memory=SIZE][,host=SIZE][,disk=FOLDER]", ":,", parsed_cuda};
 
-std::unique_ptr<Device> make_cuda_device(Ledger& ledger, int index) {
+std::unique_ptr<Device> make_cuda_device(Ledger& ledger, const CudaOptions& options) {
   std::string why;
   const CudaModule* module = loaded(why);
-  std::unique_ptr<Device> device(module != nullptr ? module->make(ledger, index, why) : nullptr);
-  if (device == nullptr) throw std::runtime_error(fmt::format("cuda:{}: {}", index, why));
+  std::unique_ptr<Device> device(module != nullptr ? module->make(ledger, options, why) : nullptr);
+  if (device == nullptr) throw std::runtime_error(fmt::format("cuda:{}: {}", options.index, why));
   return device;
 }
 

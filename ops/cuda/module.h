@@ -2,6 +2,7 @@
 // has its own copy of what it needs from ops/; both sides must be of the same build, which they compare before anything else.
 #pragma once
 
+#include "ops/cuda/options.h"
 #include "ops/device.h"
 
 #include <string>
@@ -12,7 +13,7 @@ namespace cairn::ops {
 struct CudaModule {
   const char* build;
   // Null, with the reason. Nothing is thrown.
-  Device* (*make)(Ledger& ledger, int index, std::string& why);
+  Device* (*make)(Ledger& ledger, const CudaOptions& options, std::string& why);
   // A line for each device; none, with the reason.
   std::vector<std::string> (*list)(std::string& why);
 };

@@ -32,7 +32,7 @@ bool parse_device(std::string_view text, DeviceMaker& maker, std::string& messag
   const std::string_view name = text.substr(0, text.find_first_of(",:"));
   const std::string_view settings = text.substr(name.size());
   for (const DeviceKind* kind : kKinds)
-    if (kind->name == name && (settings.empty() || settings.front() == kind->separator))
+    if (kind->name == name && (settings.empty() || kind->separators.find(settings.front()) != std::string_view::npos))
       return kind->parse(settings, maker, message);
   message = fmt::format("there is no device `{}`; there are {}", text, all_kinds());
   return false;

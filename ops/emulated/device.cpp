@@ -5,12 +5,7 @@
 
 #include "ops/elements_lost.h"
 #include "ops/emulated/stream.h"
-#include "ops/modelled/virtual_time.h"
 #include "ops/mixing.h"
-#include "ops/pages/host_pages.h"
-#include "ops/pages/paged_arena.h"
-#include "ops/plans/room.h"
-#include "ops/streaming/backing.h"
 
 #include <fmt/format.h>
 
@@ -22,18 +17,9 @@ namespace cairn::ops {
 namespace {
 
 constexpr std::int64_t kAlignment = 64;
-constexpr std::int64_t kHostAlignment = SpillFile::kPage;        // so that a disk can be read and written past the page cache
-constexpr std::int64_t kMostAddresses = std::int64_t{256} << 30; // reserved where there is no budget
-constexpr std::int64_t kFewestAddresses = std::int64_t{1} << 26;
 constexpr std::int64_t kMostStaged = std::int64_t{32} << 20; // bytes on their way into the device
 constexpr std::int64_t kMostAtOnce = kMostStaged / 4;        // of one copy; longer ones are cut
 constexpr std::size_t kStaging = std::size_t{1} << 20;       // bytes of the buffer for what is not locked, in each direction
-
-// Of pages, and of blocks in pages that do not follow one another. They cost nothing, so there are many more of them than bytes
-// in the budget, which counts bytes in use: that pages are filled in part never makes a program fail whose tensors fit in.
-constexpr std::int64_t addresses_for(std::int64_t budget) {
-  return budget == 0 || budget > kMostAddresses / 8 ? kMostAddresses : std::max(8 * budget, kFewestAddresses);
-}
 
 // The bytes that a kernel may touch through the view: from the first, so many before and behind.
 struct Extent {
@@ -59,12 +45,13 @@ const Block* block_around(std::span<Block* const> blocks, const Extent& extent) 
   return nullptr;
 }
 
-class EmulatedDevice final : public Device, public Backing, private Progress {
+class EmulatedDevice final : public ModelledDevice {
 public:
   EmulatedDevice(Ledger& ledger, const EmulatedOptions& options)
-      : Device("emulated", ledger, kBesideTracked), options_(options),
-        pages_(addresses_for(options.memory_bytes), kFewestAddresses), arena_(pages_, *this, kAlignment),
-        ordering_(options.forget_ordering), room_(static_cast<std::uint64_t>(options.memory_bytes)) {}
+      : ModelledDevice("emulated", ledger, options,
+                       std::make_unique<HostPages>(addresses_for(options.memory_bytes), kFewestAddresses), kAlignment,
+                       options.forget_ordering),
+        options_(options) {}
   // All streams have come to their ends before the first of them goes. Nobody looks at results any more, so what is queued stops
   // soon.
   ~EmulatedDevice() override {
@@ -73,8 +60,6 @@ public:
   }
 
   bool in_host_memory() const override { return true; }
-  bool models_time() const override { return true; }
-  Backing* backing() override { return this; }
   bool supports(const Operator& op) const override { return op.kernel != nullptr; }
 
   void launch(StreamKind stream, const Launch& launch) override {
@@ -89,14 +74,12 @@ public:
     work.outputs.assign(launch.outputs.begin(), launch.outputs.end());
     work.attributes = launch.attributes;
     work.modelled = options_.rates.of_kernel(launch.cost);
-    work.ready = std::exchange(held_until_, 0);
+    work.ready = held_until();
     const VirtualTime::Span span = queue(std::move(made), stream, launch.reads, launch.writes, [&] {
                                      for (const View& view : work.inputs) note_view(work, view, launch, false);
                                      for (const View& view : work.outputs) note_view(work, view, launch, true);
                                    }).span;
-    if (tracer_ == nullptr) return;
-    tracer_->kernel(stream, {span.begin, span.end}, launch, maker);
-    trace_memory(span.begin);
+    trace_kernel(stream, span, launch);
   }
 
   void copy_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) override {
@@ -141,36 +124,12 @@ public:
     tell();
   }
 
-  // --- for a streaming device
-  const Streaming& streaming() const override { return options_.streaming; }
-  Block* take_on_device(std::int64_t bytes) override {
-    if (options_.memory_bytes != 0 && bytes > options_.memory_bytes - in_use_) return nullptr;
-    PagedBlock* const block = arena_.take(bytes);
-    if (block != nullptr) note_taken(*block);
-    return block;
-  }
-  void give_back_on_device(Block* block) override { give_back_block(block); }
-  Block* take_on_host(std::int64_t bytes) override {
-    if (options_.host_bytes != 0 && bytes > options_.host_bytes - host_in_use_) return nullptr;
-    Progress& progress = *this;
-    if (on_host_ == nullptr) on_host_ = std::make_unique<OnHost>(options_.host_bytes, options_.pinned_bytes, progress);
-    PagedBlock* const block = on_host_->arena.take(bytes);
-    if (block == nullptr) return nullptr;
-    block->ready = 0;
-    host_in_use_ += bytes;
-    host_peak_.note(host_in_use_);
-    return block;
-  }
-  void give_back_on_host(Block* block) override {
-    host_in_use_ -= block->bytes;
-    on_host_->arena.give_back(static_cast<PagedBlock*>(block));
-  }
   void queue_copy(StreamKind kind, Block& to, Block& from, Picoseconds ready, const CopyLabel& label) override {
     stream(kind).wait_until_not_full(meter());
     std::list<Work> made = copy(kind, to.data, from.data, from.bytes);
     Work& work = made.front();
     work.ready = ready;
-    stage(work, kind, static_cast<const PagedBlock&>(kind == StreamKind::copy_in ? from : to));
+    stage(work, kind, kind == StreamKind::copy_in ? from : to);
     const bool is_free = plans::is_unified(options_.streaming.policy); // what it takes is noted page by page
     if (is_free) work.modelled = 0;
     Block* const reads[] = {&from};
@@ -181,116 +140,35 @@ public:
     });
     if (!is_free) trace_copy(name_of(kind), queued.span, from.bytes, label);
   }
-  void host_waits_to_read(const Block& block) override {
-    wait_for(ordering_.writers_of(tracked(block)));
-    ordering_.host_waits_for_writes(tracked(block));
-  }
-  void host_waits_to_write(const Block& block) override {
-    Tickets uses{}, known{};
-    Ordering::uses(tracked(block), uses, known);
-    wait_for(uses);
-    ordering_.host_waits_for(uses, known);
-  }
-  void host_waits_until(Picoseconds when) override { time_.host_waits_until(when); }
-  void make_ready_for_disk(const Block& block, DiskAccess access) override {
-    const Tickets before = before_disk(block, access);
-    for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(before[i], meter());
-    raise_if_lost();
-  }
-  Picoseconds note_disk(const Block& block, DiskAccess access, Picoseconds ready, const CopyLabel& label) noexcept override {
-    const VirtualTime::Span span = time_.add_to_disk(before_disk(block, access), options_.rates.of_disk(block.bytes), ready);
-    trace_copy("disk", span, block.bytes, label);
-    return span.end;
-  }
-  Picoseconds end_of_launches(StreamKind stream) const override { return time_.end_of(stream); }
-  Picoseconds next_launch() const override { return std::max(time_.end_of(StreamKind::execute), time_.host()); }
-  void hold_next_launch(Picoseconds until) override { held_until_ = until; }
-  void note_copy(StreamKind stream, Picoseconds begin, Picoseconds end, std::int64_t bytes, const CopyLabel& label) override {
-    const VirtualTime::Span span{begin, end};
-    time_.note(stream, span);
-    trace_copy(name_of(stream), span, bytes, label);
-  }
-  ModelledTime modelled_time() const override {
-    const auto seconds = [](Picoseconds time) { return static_cast<double>(time) * 1e-12; };
-    return {seconds(std::max(time_.end(), time_.disk_end())),
-            seconds(time_.busy(StreamKind::execute) + time_.busy(StreamKind::update)),
-            seconds(time_.busy(StreamKind::update)),
-            seconds(time_.busy(StreamKind::copy_in)),
-            seconds(time_.busy(StreamKind::copy_out)),
-            seconds(time_.disk_busy()),
-            seconds(time_.stalled())};
-  }
-  std::uint64_t modelled(const Cost& cost) const override { return options_.rates.of_kernel(cost); }
-  plans::Link link() const override {
-    const Rates& rates = options_.rates;
-    return {static_cast<std::uint64_t>(rates.bytes_in), static_cast<std::uint64_t>(rates.bytes_out),
-            static_cast<Picoseconds>(rates.latency * 1e12)};
-  }
-  plans::Timeline timeline() const override {
-    const Picoseconds kernels = std::max(time_.end_of(StreamKind::execute), time_.end_of(StreamKind::update));
-    return {kernels, time_.end_of(StreamKind::copy_in), time_.end_of(StreamKind::copy_out)};
-  }
-  plans::Link disk_link() const override {
-    const auto rate = static_cast<std::uint64_t>(options_.rates.disk);
-    return {rate, rate, static_cast<Picoseconds>(options_.rates.latency * 1e12)};
-  }
-  Picoseconds disk_end() const override { return time_.disk_end(); }
-  std::int64_t device_budget() const override { return options_.memory_bytes; }
-  std::int64_t device_in_use() const override { return in_use_; }
-  std::int64_t host_budget() const override { return options_.host_bytes; }
-  std::int64_t host_in_use() const override { return host_in_use_; }
-  const Peak& device_peak() const override { return peak_; }
-  const Peak& host_peak() const override { return host_peak_; }
-  void begin_peaks() override {
-    peak_.recent = in_use_;
-    host_peak_.recent = host_in_use_;
-  }
-  void set_tracer(Tracer* tracer) override { tracer_ = tracer; }
-  Tracer* tracer() const override { return tracer_; }
   Pinned pinned() const override {
-    if (on_host_ == nullptr) return {};
-    const HostPages& pages = on_host_->pages;
-    Pinned pinned{pages.locked_bytes(), staged_through_, {}};
+    Pinned pinned = ModelledDevice::pinned();
     std::string buffers; // why they are not locked
     for (const auto& buffer : staging_) {
       if (buffer == nullptr) continue;
       pinned.bytes += buffer->locked_bytes();
       if (!buffer->lock_fault().empty()) buffers = buffer->lock_fault();
     }
-    if (!pages.lock_fault().empty())
-      pinned.warning = fmt::format("{} bytes of the host's memory for what streams are locked (pinned=), and no more: {}; copies "
-                                   "from and to the rest go through buffers",
-                                   pages.locked_bytes(), pages.lock_fault());
     if (!buffers.empty())
       pinned.warning += pinned.warning.empty()
                             ? fmt::format("buffers for what is not locked (pinned=) are not all locked either: {}", buffers)
                             : ", which are not all locked either";
     return pinned;
   }
-  void set_evictor(Evictor* evictor) override { evictor_ = evictor; }
 
 private:
-  void wait_for(const Tickets& tickets) override {
+  void await(const Tickets& tickets) override {
     for (std::size_t i = 0; i < kStreams; ++i) streams_[i].wait_for(tickets[i], meter());
-    time_.host_waits_for(tickets);
     raise_if_lost();
   }
-  void stage(Work& work, StreamKind kind, const PagedBlock& on_host) {
+  void stage(Work& work, StreamKind kind, const Block& on_host) {
     bool locked = true;
-    on_host.physical(0, on_host.bytes,
-                     [&](std::uintptr_t, std::uintptr_t end) { locked = locked && on_host_->pages.is_locked(end); });
+    static_cast<const PagedBlock&>(on_host).physical(
+        0, on_host.bytes, [&](std::uintptr_t, std::uintptr_t end) { locked = locked && end <= locked_end(); });
     if (options_.pinned_bytes == 0 || locked) return;
     auto& buffer = staging_[kind == StreamKind::copy_in ? 0 : 1];
     if (buffer == nullptr) buffer = std::make_unique<LockedBuffer>(kStaging);
     work.through = {buffer->data(), buffer->size()};
     staged_through_ += on_host.bytes;
-  }
-  // The host does not take note that they are done: in virtual time whoever comes later still waits for them.
-  static Tickets before_disk(const Block& block, DiskAccess access) {
-    if (access == DiskAccess::reads) return Ordering::writes(tracked(block));
-    Tickets uses{}, known{};
-    Ordering::uses(tracked(block), uses, known);
-    return uses;
   }
   void copy_part_in(Block& to, std::int64_t offset, const void* from, std::int64_t bytes) {
     if (staged_ + bytes > kMostStaged) {
@@ -308,39 +186,6 @@ private:
     const auto queued =
         queue(std::move(made), StreamKind::copy_in, {}, writes, [&] { note_part(work, to, offset, bytes, true); });
     trace_copy(StreamKind::copy_in, queued.span, bytes, "written by the host");
-  }
-
-  Block* take_block(std::int64_t bytes) override {
-    const std::int64_t budget = options_.memory_bytes;
-    if (evictor_ != nullptr && budget != 0 && bytes > budget - in_use_) evictor_->make_room(bytes);
-    if (budget != 0 && bytes > budget - in_use_) {
-      const std::string what =
-          fmt::format("{}: {} bytes wanted, but {} of its {} bytes are in use", name(), bytes, in_use_, budget);
-      if (evictor_ != nullptr) evictor_->refuse(what, bytes);
-      throw DeviceMemoryExceeded(what);
-    }
-    PagedBlock* block = arena_.take(bytes);
-    if (block == nullptr)
-      throw DeviceMemoryExceeded(fmt::format("{}: {} bytes wanted, but the system gives no more pages, of {} bytes in all, or no "
-                                             "addresses for them; {} bytes are in use",
-                                             name(), bytes, arena_.page_bytes(), in_use_));
-    note_taken(*block);
-    if (evictor_ != nullptr) evictor_->note_own();
-    return block;
-  }
-  // Work that is queued has addresses only, and whoever gets the memory next waits for it.
-  void give_back_block(Block* block) override {
-    in_use_ -= block->bytes;
-    const TrackedBlock& given = tracked(*block);
-    if (options_.memory_bytes != 0)
-      room_.give(static_cast<std::uint64_t>(given.bytes), std::max(given.ready, time_.end_of(Ordering::uses_of_elements(given))));
-    arena_.give_back(static_cast<PagedBlock*>(block));
-  }
-
-  void note_taken(TrackedBlock& block) {
-    in_use_ += block.bytes;
-    peak_.note(in_use_);
-    block.ready = options_.memory_bytes == 0 ? 0 : room_.take(static_cast<std::uint64_t>(block.bytes));
   }
 
   // What the work so far took, and what went wrong in it.
@@ -377,9 +222,7 @@ private:
     try {
       if (work.kernel == nullptr) work.name = name_of(kind);
       work.pause = pause_before(operation);
-      for (const auto& blocks : {reads, writes})
-        for (const Block* const block : blocks) work.ready = std::max(work.ready, tracked(*block).ready);
-      span = time_.add(operation, work.modelled, work.ready);
+      span = add_time(operation, work.modelled, work.ready, reads, writes);
       note();
     } catch (...) {
       undo(work);
@@ -405,17 +248,6 @@ private:
     if (options_.copies_take_their_time)
       work.transfer = std::chrono::nanoseconds(static_cast<std::int64_t>(work.modelled / 1000));
     return one;
-  }
-
-  void trace_copy(StreamKind stream, const VirtualTime::Span& span, std::int64_t bytes, std::string_view reason) noexcept {
-    trace_copy(name_of(stream), span, bytes, {.made_by = nullptr, .maker = {}, .reason = reason});
-  }
-  void trace_copy(std::string_view track, const VirtualTime::Span& span, std::int64_t bytes, const CopyLabel& label) noexcept {
-    if (tracer_ != nullptr) tracer_->copy({track, {span.begin, span.end}, bytes, label.made_by, label.maker, label.reason});
-  }
-  void trace_memory(Picoseconds when) {
-    if (std::exchange(traced_in_use_, in_use_) != in_use_) tracer_->memory("device", when, in_use_);
-    if (std::exchange(traced_host_, host_in_use_) != host_in_use_) tracer_->memory("host", when, host_in_use_);
   }
 
   void note_part(Work& work, const Block& block, std::int64_t offset, std::int64_t bytes, bool write) {
@@ -445,30 +277,8 @@ private:
   }
 
   EmulatedOptions options_;
-  HostPages pages_;
-  PagedArena arena_;
-  // Of the host's memory, once a streaming device asks for some.
-  struct OnHost {
-    OnHost(std::int64_t budget, std::int64_t pinned, Progress& progress)
-        : pages(addresses_for(budget), kFewestAddresses, pinned), arena(pages, progress, kHostAlignment) {}
-    HostPages pages;
-    PagedArena arena;
-  };
-  std::unique_ptr<OnHost> on_host_;
   std::unique_ptr<LockedBuffer> staging_[2]; // for each direction
-  std::int64_t staged_through_ = 0;
-  std::int64_t host_in_use_ = 0;
-  Peak host_peak_;
-  Evictor* evictor_ = nullptr;
-  Tracer* tracer_ = nullptr;
-  std::int64_t traced_in_use_ = 0, traced_host_ = 0; // as it was told last
-  Ordering ordering_;
-  VirtualTime time_;
-  plans::Room room_;           // of the budget, in virtual time
-  Picoseconds held_until_ = 0; // the next kernel
   RaceChecker checker_;
-  std::int64_t in_use_ = 0; // as asked for
-  Peak peak_;
   std::uint64_t queued_ = 0; // operations
   std::int64_t staged_ = 0;  // at most; corrected when the stream has been waited for
   Faults faults_;

@@ -3,59 +3,25 @@
 #include "ops/pages/host_pages.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
-#include <cstring>
 #include <new>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
+#include <utility>
 
 namespace cairn::ops {
 namespace {
 
 constexpr std::size_t size_of(std::int64_t pages) { return static_cast<std::size_t>(pages * Pages::kBytes); }
 
-// The limit counts for whoever may exceed it as well: it is how a user says what is good for a machine.
-std::int64_t lockable_bytes() {
-  rlimit limit{};
-  const bool is_limited = getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur < rlim_t{INT64_MAX};
-  return is_limited ? static_cast<std::int64_t>(limit.rlim_cur) : INT64_MAX;
-}
-
 std::int64_t system_page() {
   static const std::int64_t bytes = sysconf(_SC_PAGESIZE);
   return bytes;
 }
 
-// What is locked and was not given back, by all devices of the process: the limit is of all of them.
-std::atomic<std::int64_t> all_locked{0};
-
-// As many of these bytes as the limit leaves; they count from here on.
-std::int64_t count_locked(std::int64_t bytes, std::int64_t limit) {
-  std::int64_t before = all_locked.load(), more = 0;
-  do more = std::clamp<std::int64_t>((limit - before) / system_page() * system_page(), 0, bytes);
-  while (!all_locked.compare_exchange_weak(before, before + more));
-  return more;
-}
-
 } // namespace
 
-LockedBytes::~LockedBytes() { all_locked -= bytes_; }
-
-std::int64_t LockedBytes::lock(void* memory, std::int64_t bytes) {
-  const std::int64_t limit = lockable_bytes(), counted = count_locked(bytes, limit);
-  if (counted != 0 && mlock(memory, static_cast<std::size_t>(counted)) != 0) {
-    fault_ = std::strerror(errno);
-    all_locked -= counted;
-    return 0;
-  }
-  bytes_ += counted;
-  if (counted < bytes) fault_ = "`ulimit -l` allows " + std::to_string(limit) + " bytes";
-  return counted;
-}
-
-HostPages::HostPages(std::int64_t bytes, std::int64_t fewest, std::int64_t lock_bytes) {
+HostPages::HostPages(std::int64_t bytes, std::int64_t fewest, std::int64_t lock_bytes, std::unique_ptr<Locking> locking)
+    : locking_(std::move(locking)) {
   for (addresses_ = whole(bytes);; addresses_ /= 2) {
     reserved_bytes_ = (addresses_ + 1) * kBytes; // one more, so that pages begin at multiples of their size
     reserved_ =
@@ -69,7 +35,10 @@ HostPages::HostPages(std::int64_t bytes, std::int64_t fewest, std::int64_t lock_
   to_lock_ = (std::min(lock_bytes, addresses_ * kBytes) + page - 1) / page * page;
 }
 
-HostPages::~HostPages() { munmap(reserved_, static_cast<std::size_t>(reserved_bytes_)); }
+HostPages::~HostPages() {
+  locking_->unlock();
+  munmap(reserved_, static_cast<std::size_t>(reserved_bytes_));
+}
 
 bool HostPages::make(std::int64_t first, std::int64_t count) {
   if (mprotect(address(first), size_of(count), PROT_READ | PROT_WRITE) != 0) return false;
@@ -78,9 +47,9 @@ bool HostPages::make(std::int64_t first, std::int64_t count) {
 }
 
 void HostPages::lock(std::int64_t first, std::int64_t count) {
-  const std::int64_t bytes = std::min(count * kBytes, to_lock_ - locked_.bytes());
-  if (bytes <= 0 || first * kBytes != locked_.bytes()) return;
-  if (locked_.lock(address(first), bytes) < bytes) to_lock_ = locked_.bytes();
+  const std::int64_t bytes = std::min(count * kBytes, to_lock_ - locking_->bytes());
+  if (bytes <= 0 || first * kBytes != locking_->bytes()) return;
+  if (locking_->lock(address(first), bytes) < bytes) to_lock_ = locking_->bytes();
 }
 
 // With an old size of 0 mremap leaves what is mapped, and maps the same memory at the new address.

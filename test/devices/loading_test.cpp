@@ -46,7 +46,7 @@ TEST_CASE("modules of CAIRN_MODULES come first, and one that cannot be loaded en
   std::ofstream(folder.path / "libcairn_cuda.so") << "no library";
   const std::string text = error_of([] {
     Account account;
-    make_cuda_device(account, 0);
+    make_cuda_device(account, {});
   });
   CHECK(text.starts_with("cuda:0: the CUDA module is not installed: " + (folder.path / "libcairn_cuda.so").string() +
                          " cannot be loaded: "));
@@ -63,11 +63,19 @@ TEST_CASE("a library that is no module of this build is refused") {
   CHECK(why.starts_with("the CUDA module is of another build (unknown, not cairn "));
 }
 
+namespace {
+CudaOptions with_index(int index) {
+  CudaOptions options;
+  options.index = index;
+  return options;
+}
+} // namespace
+
 TEST_CASE("without a GPU, or for one that does not exist, there is one message") {
   std::string why;
   const std::vector<std::string> devices = cuda_devices(why);
   Account account;
-  const std::string text = error_of([&] { make_cuda_device(account, 4096); });
+  const std::string text = error_of([&] { make_cuda_device(account, with_index(4096)); });
   CHECK(text.starts_with("cuda:4096: "));
   CHECK(account.bytes == 0);
   if (devices.empty()) {
@@ -77,5 +85,5 @@ TEST_CASE("without a GPU, or for one that does not exist, there is one message")
     CHECK(text == fmt::format("cuda:4096: there is no such device: this machine has {}, counted from 0", devices.size()));
     CHECK(devices[0].starts_with("cuda:0 "));
   }
-  CHECK(contains(error_of([&] { make_cuda_device(account, -1); }), "cuda:-1: "));
+  CHECK(contains(error_of([&] { make_cuda_device(account, with_index(-1)); }), "cuda:-1: "));
 }

@@ -18,7 +18,7 @@ double tolerance(DType type) { return type == DType::f64 ? 1e-12 : type == DType
 
 struct Devices {
   Free ledger;
-  std::unique_ptr<Device> cpu = make_cpu_device(ledger), gpu = make_cuda_device(ledger, 0);
+  std::unique_ptr<Device> cpu = make_cpu_device(ledger), gpu = make_cuda_device(ledger, {});
   Runtime runtime{*cpu};
   Devices() {}
 };

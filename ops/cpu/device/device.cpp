@@ -84,7 +84,7 @@ private:
 } // namespace
 
 extern const DeviceKind kCpu; // listed in ops/devices
-constinit const DeviceKind kCpu{"cpu", "cpu", 0, [](std::string_view, DeviceMaker&, std::string&) { return true; }};
+constinit const DeviceKind kCpu{"cpu", "cpu", "", [](std::string_view, DeviceMaker&, std::string&) { return true; }};
 
 std::unique_ptr<Device> make_cpu_device(Ledger& ledger, unsigned threads) { return std::make_unique<CpuDevice>(ledger, threads); }
 
