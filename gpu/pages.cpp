@@ -78,12 +78,14 @@ bool CudaPages::map(std::int64_t at, std::int64_t page, std::int64_t count) {
 }
 
 bool CudaPages::unmap(std::int64_t at, std::int64_t count) {
+  bool all = true;
   for (std::int64_t i = at; i < at + count; ++i) {
     if (!mapped_[static_cast<std::size_t>(i)]) continue;
-    if (driver_.unmap(address(i), kPage) != CUDA_SUCCESS) return false;
-    mapped_[static_cast<std::size_t>(i)] = false;
+    const bool gone = driver_.unmap(address(i), kPage) == CUDA_SUCCESS;
+    if (gone) mapped_[static_cast<std::size_t>(i)] = false;
+    all = all && gone;
   }
-  return true;
+  return all;
 }
 
 } // namespace cairn::gpu

@@ -75,6 +75,9 @@ struct World {
 };
 World world;
 
+// The call that is refused although nothing is wrong with it.
+bool is_refused() { return world.counts.refusable++ == world.settings.refused_call; }
+
 // Whether a map of ranges has one around this one.
 bool inside(const std::map<Address, Address>& ranges, const Range& range) {
   auto found = ranges.upper_bound(range.begin);
@@ -170,6 +173,7 @@ CUresult granularity(std::size_t* bytes, const CUmemAllocationProp* /*prop*/, CU
 }
 
 CUresult reserve(CUdeviceptr* at, std::size_t bytes, std::size_t alignment, CUdeviceptr /*wish*/, unsigned long long /*flags*/) {
+  if (is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   void* const all = mmap(nullptr, bytes + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (all == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   const Address whole = reinterpret_cast<Address>(all), begin = (whole + alignment - 1) / alignment * alignment;
@@ -192,6 +196,7 @@ CUresult free_addresses(CUdeviceptr at, std::size_t bytes) {
 }
 
 CUresult create(CUmemGenericAllocationHandle* handle, std::size_t bytes, const CUmemAllocationProp* prop, unsigned long long /*flags*/) {
+  if (is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   if (bytes != kPage || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
   if (static_cast<std::int64_t>((world.pages.size() + 1) * kPage) > world.settings.device_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
   if (world.free_pages.empty()) {
@@ -219,6 +224,7 @@ CUresult release(CUmemGenericAllocationHandle handle) {
 }
 
 CUresult map(CUdeviceptr at, std::size_t bytes, std::size_t offset, CUmemGenericAllocationHandle handle, unsigned long long /*flags*/) {
+  if (is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   if (bytes != kPage || offset != 0 || at % kPage != 0 || !world.pages.contains(handle) || world.mapped.contains(at) ||
       !inside(world.reserved, {at, at + bytes})) {
     world.wrong("a page is mapped where it cannot be");
@@ -226,6 +232,11 @@ CUresult map(CUdeviceptr at, std::size_t bytes, std::size_t offset, CUmemGeneric
   }
   void* const there = mmap(reinterpret_cast<void*>(at), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, world.memory, world.pages[handle]);
   if (there == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  for (const auto& [before, page] : world.mapped)
+    if (page == handle) {
+      ++world.counts.mapped_again;
+      break;
+    }
   world.mapped[at] = handle;
   return CUDA_SUCCESS;
 }
@@ -241,6 +252,7 @@ CUresult unmap(CUdeviceptr at, std::size_t bytes) {
 }
 
 CUresult set_access(CUdeviceptr at, std::size_t bytes, const CUmemAccessDesc* /*access*/, std::size_t /*count*/) {
+  if (is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   for (Address page = at; page < at + bytes; page += kPage) {
     if (!world.mapped.contains(page)) {
       world.wrong("access is given to what is not mapped");
@@ -338,6 +350,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 }
 
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
+  if (fake_cuda::is_refused()) return cudaErrorMemoryAllocation;
   *memory = ::operator new(bytes);
   const fake_cuda::Range range = fake_cuda::range_of(*memory, bytes);
   world.pinned[range.begin] = range.end;
@@ -349,6 +362,7 @@ cudaError_t cudaFreeHost(void* memory) {
   return cudaSuccess;
 }
 cudaError_t cudaHostRegister(void* memory, std::size_t bytes, unsigned) {
+  if (fake_cuda::is_refused()) return cudaErrorMemoryAllocation;
   const fake_cuda::Range range = fake_cuda::range_of(memory, bytes);
   if (fake_cuda::touches(world.registered, range)) {
     world.wrong("memory is registered twice");

@@ -39,6 +39,12 @@ constexpr const char* kLarge = R"(
       (train (- n 1) (cadr (checkpoint-*j-update loss w 1.0 (lambda (p g s) (cons (- p (* 0.1 g)) s)) 0)))))
 (write (train 3 w)))";
 
+// The same with fewer of them.
+constexpr const char* kPages = R"(
+(define w (map (lambda (i) (* 0.01 (randn (list (+ 90000 (* 230000 i)))))) (iota 4)))
+(define (loss w) (if (null? w) 0 (+ (mean (* (sin (car w)) (car w))) (loss (cdr w)))))
+(write (map (lambda (t) (tensor->number (sum t))) (cadr (checkpoint-*j-update loss w 1.0 (lambda (p g s) (cons (- p (* 0.1 g)) s)) 0)))))";
+
 // What it writes, and what was moved.
 struct Ran {
   std::string output, error;
@@ -102,6 +108,7 @@ TEST_CASE("trainings whose weights stream to a GPU are those of the processor, i
         CHECK(ran.pinned.staged_bytes == 0);
         CHECK(fake_cuda::counts().copies_that_wait == 0);
         CHECK(fake_cuda::counts().out_of_order > 0);
+        if (text == kLarge) CHECK(fake_cuda::counts().mapped_again > 0);
       }
   }
 }
@@ -164,6 +171,24 @@ TEST_CASE("memory that somebody else has taken is as if it had never been there"
   const Ran none = run_on_fake(program, stays, {.device_bytes = 8 * kMiB});
   CHECK_MESSAGE(none.error.find("cuda:0: ") != std::string::npos, none.error);
   CHECK_MESSAGE(none.error.find("the system gives no more pages, of 6291456 bytes in all") != std::string::npos, none.error);
+}
+
+TEST_CASE("whatever the driver refuses, what is computed is right or there is an error, and nothing is lost") {
+  const Program program(kPages);
+  const std::string right = run_on(program, {}).output;
+  CHECK(run_on_fake(program, with_memory(10 * kMiB), {}).output == right);
+  const std::int64_t calls = fake_cuda::counts().refusable;
+  CHECK(fake_cuda::counts().mapped_again > 0);
+  int done = 0;
+  for (std::int64_t call = 0; call < calls; ++call) {
+    CAPTURE(call);
+    const Ran ran = run_on_fake(program, with_memory(10 * kMiB), {.refused_call = call});
+    if (!ran.error.empty()) continue;
+    CHECK(ran.output == right);
+    ++done;
+  }
+  MESSAGE(done << " of " << calls << " refused calls changed nothing");
+  CHECK(done > calls / 2);
 }
 
 TEST_CASE("a driver without virtual memory is refused with a reason") {
