@@ -1,5 +1,5 @@
-// Memory is pages of the driver's; copies go through pinned memory, or from and to memory of the host's that is registered; kernels
-// are those of kernels.h.
+// Memory is pages of the driver's; copies go through pinned memory, or from and to memory of the host's that is registered;
+// kernels are those of kernels.h.
 #include "gpu/device.h"
 
 #include "gpu/errors.h"
@@ -137,8 +137,8 @@ void CudaDevice::copy_out(const Block& from, std::int64_t offset, void* to, std:
   raise();
 }
 
-// Memory of the host's is registered at its pages' own addresses, piece by piece. What is not, the driver copies through a buffer of
-// its own: in the stream's order as well, but it waits, and so do we.
+// Memory of the host's is registered at its pages' own addresses, piece by piece. What is not, the driver copies through a buffer
+// of its own: in the stream's order as well, but it waits, and so do we.
 void CudaDevice::queue_copy(StreamKind kind, Block& to, Block& from, ops::Picoseconds ready, const ops::CopyLabel& label) {
   Block* const reads[] = {&from};
   Block* const writes[] = {&to};
@@ -153,8 +153,9 @@ void CudaDevice::queue_copy(StreamKind kind, Block& to, Block& from, ops::Picose
       else
         staged_through_ += static_cast<std::int64_t>(next - begin);
       auto* const on_host = reinterpret_cast<std::byte*>(begin);
-      note(ops::name_of(kind), is_in ? cudaMemcpyAsync(on_device, on_host, next - begin, cudaMemcpyHostToDevice, stream(kind).get())
-                                     : cudaMemcpyAsync(on_host, on_device, next - begin, cudaMemcpyDeviceToHost, stream(kind).get()));
+      note(ops::name_of(kind),
+           is_in ? cudaMemcpyAsync(on_device, on_host, next - begin, cudaMemcpyHostToDevice, stream(kind).get())
+                 : cudaMemcpyAsync(on_host, on_device, next - begin, cudaMemcpyDeviceToHost, stream(kind).get()));
       on_device += next - begin;
       begin = next;
     }

@@ -40,8 +40,8 @@ private:
   void use() const;
   Stream& stream(StreamKind kind) { return streams_[ops::index_of(kind)]; }
   ops::Operation begun(StreamKind kind, std::span<Block* const> reads, std::span<Block* const> writes);
-  void note_copied(const ops::Operation& operation, std::int64_t bytes, std::span<Block* const> reads, std::span<Block* const> writes,
-                   std::string_view reason);
+  void note_copied(const ops::Operation& operation, std::int64_t bytes, std::span<Block* const> reads,
+                   std::span<Block* const> writes, std::string_view reason);
   void note(std::string_view who, cudaError_t error);
   void raise();
 

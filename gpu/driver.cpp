@@ -17,8 +17,8 @@ void* found(const char* symbol) {
 #endif
   check(error, symbol);
   if (result != cudaDriverEntryPointSuccess || function == nullptr)
-    throw ops::DeviceLost(fmt::format("cuda: the driver has no {}, which maps memory; version {}.{} of CUDA or later is needed", symbol,
-                                      kSince / 1000, kSince % 1000 / 10));
+    throw ops::DeviceLost(fmt::format("cuda: the driver has no {}, which maps memory; version {}.{} of CUDA or later is needed",
+                                      symbol, kSince / 1000, kSince % 1000 / 10));
   return function;
 }
 

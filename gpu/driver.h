@@ -6,7 +6,7 @@
 namespace cairn::gpu {
 
 // Declared once, the driver's name for each and ours.
-#define CAIRN_DRIVER_FUNCTIONS(X)                                                                                              \
+#define CAIRN_DRIVER_FUNCTIONS(X)                                                                                                \
   X(cuMemGetAllocationGranularity, granularity)                                                                                  \
   X(cuMemAddressReserve, reserve)                                                                                                \
   X(cuMemAddressFree, free_addresses)                                                                                            \

@@ -1,4 +1,5 @@
-// What the driver cannot do is undone as far as it went. Virtual memory of CUDA: the driver's manual, "Virtual Memory Management".
+// What the driver cannot do is undone as far as it went. Virtual memory of CUDA: the driver's manual, "Virtual Memory
+// Management".
 #include "gpu/pages.h"
 
 #include "gpu/errors.h"
@@ -23,7 +24,8 @@ CudaPages::CudaPages(int index, std::int64_t bytes, std::int64_t fewest) : drive
   if (driver_.granularity(&smallest, &memory, CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS)
     throw ops::DeviceLost(fmt::format("cuda:{}: the driver maps no memory of this device", index));
   if (smallest == 0 || kPage % smallest != 0)
-    throw ops::DeviceLost(fmt::format("cuda:{}: the driver maps memory in pieces of {} bytes; {} are needed", index, smallest, kPage));
+    throw ops::DeviceLost(
+        fmt::format("cuda:{}: the driver maps memory in pieces of {} bytes; {} are needed", index, smallest, kPage));
   for (addresses_ = whole(bytes);; addresses_ /= 2) {
     if (driver_.reserve(&first_, static_cast<std::size_t>(addresses_) * kPage, kPage, 0, 0) == CUDA_SUCCESS) break;
     if (addresses_ * kBytes <= fewest) throw ops::DeviceLost(fmt::format("cuda:{}: the driver gives no addresses", index));

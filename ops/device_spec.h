@@ -16,8 +16,8 @@ namespace cairn::ops {
 using DeviceMaker = std::function<std::unique_ptr<Device>(Ledger&)>;
 
 struct DeviceKind {
-  std::string_view name; // what users write, and behind it settings
-  std::string_view form; // all that they may write, for messages
+  std::string_view name;       // what users write, and behind it settings
+  std::string_view form;       // all that they may write, for messages
   std::string_view separators; // what settings begin with, one of these
   // Settings from that on, or nothing. False with a message if they make no sense.
   bool (*parse)(std::string_view settings, DeviceMaker& maker, std::string& message) = nullptr;

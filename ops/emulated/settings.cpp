@@ -1,7 +1,7 @@
 // What a user may say of the emulated device: emulated[,memory=SIZE][,host=SIZE]… (device_spec.h).
+#include "ops/modelled/settings.h"
 #include "ops/device_spec.h"
 #include "ops/emulated/device.h"
-#include "ops/modelled/settings.h"
 
 #include <fmt/format.h>
 
@@ -19,7 +19,9 @@ std::string read_lost_after(std::string_view number, std::string_view setting, E
 
 bool parsed_emulated(std::string_view settings, DeviceMaker& maker, std::string& message) {
   EmulatedOptions options;
-  const auto lost_after = [&](std::string_view value, std::string_view setting) { return read_lost_after(value, setting, options); };
+  const auto lost_after = [&](std::string_view value, std::string_view setting) {
+    return read_lost_after(value, setting, options);
+  };
   if (!ModelledSettings(options, "emulated", true, {"lost-after", "lost-after=NUMBER", lost_after}).read(settings, message))
     return false;
   maker = [options](Ledger& ledger) { return make_emulated_device(ledger, options); };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kHostAlignment = SpillFile::kPage;        // so that a disk can be read and written past the page cache
 constexpr std::int64_t kMostAddresses = std::int64_t{256} << 30; // reserved where there is no budget
-constexpr double kPicoseconds = 1e12; // of a second
+constexpr double kPicoseconds = 1e12;                            // of a second
 
 } // namespace
 
@@ -118,7 +118,8 @@ Picoseconds ModelledDevice::note_disk(const Block& block, DiskAccess access, Pic
   return span.end;
 }
 
-void ModelledDevice::note_copy(StreamKind stream, Picoseconds begin, Picoseconds end, std::int64_t bytes, const CopyLabel& label) {
+void ModelledDevice::note_copy(StreamKind stream, Picoseconds begin, Picoseconds end, std::int64_t bytes,
+                               const CopyLabel& label) {
   const VirtualTime::Span span{begin, end};
   time_.note(stream, span);
   trace_copy(name_of(stream), span, bytes, label);

@@ -1,6 +1,6 @@
 // What a device that streams can wrap has in common with every other one: memory of its own and of the host's, as pages, within
-// budgets; the order of what is queued; and what time that takes in the model from which plans are made. Of the device itself only
-// verbs are left: to queue a kernel, to queue a copy, to wait.
+// budgets; the order of what is queued; and what time that takes in the model from which plans are made. Of the device itself
+// only verbs are left: to queue a kernel, to queue a copy, to wait.
 //
 // Plans have to be the same in every run, so they are made from virtual time on real devices, too: rates that the user may say,
 // never what a clock told.
@@ -68,8 +68,8 @@ public:
 protected:
   // `pages` are its memory, of which blocks begin at multiples of `alignment`. Whoever inherits has waited for all that is queued
   // when this goes. `forget_ordering`: for tests (ordering.h).
-  ModelledDevice(std::string name, Ledger& ledger, const ModelledOptions& said, std::unique_ptr<Pages> pages, std::int64_t alignment,
-                 bool forget_ordering = false);
+  ModelledDevice(std::string name, Ledger& ledger, const ModelledOptions& said, std::unique_ptr<Pages> pages,
+                 std::int64_t alignment, bool forget_ordering = false);
   // Addresses that pages of so large a memory need, in bytes; 0: nobody knows how large it is. And the fewest that are enough.
   static std::int64_t addresses_for(std::int64_t budget);
   static constexpr std::int64_t kFewestAddresses = std::int64_t{1} << 26;

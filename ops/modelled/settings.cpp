@@ -56,8 +56,7 @@ std::string ModelledSettings::wrong_with(std::string_view setting) {
   if (name != "disk" && name != "policy" && !is_own && size == std::end(sizes))
     return fmt::format("{}: `{}` is none of its settings: memory=SIZE, bandwidth=SIZE, bandwidth-out=SIZE, host=SIZE, "
                        "pinned=on|off|SIZE, disk=FOLDER, disk-size=SIZE, disk-bandwidth=SIZE, memory-bandwidth=SIZE{}",
-                       device_, setting,
-                       own_.form.empty() ? " and policy=NAME" : fmt::format(", policy=NAME and {}", own_.form));
+                       device_, setting, own_.form.empty() ? " and policy=NAME" : fmt::format(", policy=NAME and {}", own_.form));
   for (const std::string_view before : given_)
     if (before.substr(0, before.find('=')) == name)
       return fmt::format("{}: {}= is given twice, as `{}` and as `{}`; leave one of them out", device_, name, before, setting);

@@ -1,8 +1,6 @@
 // The memory of the emulated device: its budget, what is taken and given back, and that memory is used again without waiting.
 #include "testing.h"
 
-#include "ops/arena.h"
-
 #include <random>
 
 using namespace devices_testing;
@@ -82,70 +80,4 @@ TEST_CASE("what is free side by side becomes one piece") {
     make(*device, 1 << 22);
   }
   CHECK(device->live_bytes() == 0);
-}
-
-TEST_CASE("an arena never gives the same bytes twice, and gets everything back") {
-  std::mt19937 random(7);
-  std::vector<char> first(1 << 16), second(1 << 16);
-  Arena arena(64);
-  arena.add(first.data(), 1 << 16);
-  arena.add(second.data(), 1 << 16);
-  std::vector<TrackedBlock*> blocks;
-  const auto apart = [](const Block* a, const Block* b) {
-    const char *from = static_cast<const char*>(a->data), *other = static_cast<const char*>(b->data);
-    return from + a->bytes <= other || other + b->bytes <= from;
-  };
-  for (int step = 0; step < 5000; ++step) {
-    if (random() % 3 != 0) {
-      if (TrackedBlock* block = arena.take(static_cast<std::int64_t>(random() % 6000))) {
-        for (const TrackedBlock* other : blocks) REQUIRE(apart(block, other));
-        blocks.push_back(block);
-      }
-    } else if (!blocks.empty()) {
-      std::swap(blocks[random() % blocks.size()], blocks.back());
-      arena.give_back(blocks.back());
-      blocks.pop_back();
-    }
-  }
-  for (TrackedBlock* block : blocks) arena.give_back(block);
-  CHECK(arena.taken_bytes() == 0);
-  CHECK(arena.free_bytes() == 2 << 16);
-  CHECK(arena.largest_free() == 1 << 16); // two stretches, even if one lies beside the other
-  CHECK(arena.take(INT64_MAX) == nullptr);
-  arena.take(100);
-  CHECK(arena.remove_unused().size() == 1);
-  CHECK(arena.free_bytes() == (1 << 16) - 128);
-  CHECK(arena.take(1 << 16) == nullptr);
-}
-
-TEST_CASE("whoever takes memory waits for all that used it before") {
-  Arena arena(64);
-  std::vector<char> memory(4096);
-  arena.add(memory.data(), 4096);
-  Ordering ordering;
-  TrackedBlock *a = arena.take(2048), *b = arena.take(2048);
-  Block *const on_a[] = {a}, *const on_b[] = {b};
-  ordering.add(StreamKind::copy_in, {}, on_a);
-  ordering.add(StreamKind::execute, on_a, on_b);
-  ordering.add(StreamKind::copy_out, on_b, {});
-  arena.give_back(a);
-  arena.give_back(b);
-  TrackedBlock* both = arena.take(4096);
-  REQUIRE(both != nullptr);
-  Block* const on_both[] = {both};
-  const Operation operation = ordering.add(StreamKind::update, {}, on_both);
-  CHECK(operation.waits == Tickets{1, 1, 1, 0});
-  CHECK(ordering.add(StreamKind::update, on_both, {}).waits == Tickets{}); // known by now
-}
-
-TEST_CASE("each part of memory that is taken in parts carries its tickets") {
-  Arena arena(64);
-  std::vector<char> memory(4096);
-  arena.add(memory.data(), 4096);
-  Ordering ordering;
-  TrackedBlock* whole = arena.take(4096);
-  Block* const on_whole[] = {whole};
-  ordering.add(StreamKind::execute, {}, on_whole);
-  arena.give_back(whole);
-  for (int i = 0; i < 4; ++i) CHECK(arena.take(1024)->earlier == Tickets{1, 0, 0, 0});
 }

@@ -3,6 +3,7 @@
 #include "ops/cuda/loader.h"
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
+#include "ops/streaming/device.h"
 #include "test/devices/samples.h"
 
 #include <doctest/doctest.h>
@@ -99,6 +100,43 @@ TEST_CASE("memory is used again at once, in order over all streams") {
     for (std::size_t i = 0; i < back.size(); i += 1009) REQUIRE(back[i] == numbers[i] + 5);
   }
   CHECK(d.gpu->peak_bytes() <= 3 * 4 * n);
+}
+
+TEST_CASE("tensors that stream to the GPU are what they are where all fit, whatever is locked") {
+  constexpr std::int64_t n = 1 << 20, count = 24; // 96 MiB
+  const auto computed = [&](Device& device, Runtime& rt) {
+    rt.set_default_device(device);
+    std::vector<Tensor> tensors;
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::vector<float> numbers = counting(n);
+      for (float& x : numbers) x = x * 1e-6f + static_cast<float>(i);
+      tensors.push_back(rt.from_host(DType::f32, {n}, device, numbers.data()));
+    }
+    for (std::size_t i = 0; i < 4 * tensors.size(); ++i) {
+      Tensor& t = tensors[i * 5 % tensors.size()];
+      t = rt.apply(OperatorId::mul, {rt.apply(OperatorId::sin, {t}), tensors[i * 7 % tensors.size()]});
+    }
+    std::vector<std::vector<double>> all;
+    for (const Tensor& t : tensors) all.push_back(rt.read_numbers(t));
+    return all;
+  };
+  Devices d;
+  const auto right = computed(*d.gpu, d.runtime);
+  for (const std::int64_t pinned : {std::int64_t{0}, std::int64_t{21} << 20, INT64_MAX}) {
+    CudaOptions options;
+    options.memory_bytes = 40 << 20;
+    options.pinned_bytes = pinned;
+    const std::unique_ptr<Device> little = make_cuda_device(d.ledger, options);
+    const auto streams = streaming::make_streaming_device(d.ledger, *little);
+    Runtime rt{*d.cpu};
+    const bool same = computed(*streams, rt) == right;
+    CHECK(same);
+    CHECK(streams->counts().evictions > 0);
+    CHECK(streams->counts().write_backs > 0);
+    const Pinned locked = little->backing()->pinned();
+    CHECK_MESSAGE(locked.warning == "", locked.warning);
+    CHECK((locked.staged_bytes == 0) == (pinned == INT64_MAX));
+  }
 }
 
 TEST_CASE("what does not fit is refused with figures, and the device works on") {

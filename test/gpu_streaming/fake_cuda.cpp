@@ -55,11 +55,11 @@ struct World {
   std::uint64_t random = 0, queued = 0;
   std::set<CUstream_st*> streams;
   std::int64_t events = 0;
-  int memory = -1;                               // a file of the device's pages
+  int memory = -1;                                     // a file of the device's pages
   std::map<CUmemGenericAllocationHandle, off_t> pages; // where each is in it
   std::vector<off_t> free_pages;
   CUmemGenericAllocationHandle next_handle = kFirstHandle;
-  std::map<Address, Address> reserved;          // addresses: begin to end
+  std::map<Address, Address> reserved;                    // addresses: begin to end
   std::map<Address, CUmemGenericAllocationHandle> mapped; // a page each
   std::set<Address> open;                                 // of these: the device may read and write
   std::map<Address, Address> registered, pinned;          // the host's
@@ -178,8 +178,7 @@ CUresult reserve(CUdeviceptr* at, std::size_t bytes, std::size_t alignment, CUde
   if (all == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   const Address whole = reinterpret_cast<Address>(all), begin = (whole + alignment - 1) / alignment * alignment;
   if (begin != whole) munmap(all, begin - whole);
-  if (begin + bytes != whole + bytes + alignment)
-    munmap(reinterpret_cast<void*>(begin + bytes), whole + alignment - begin);
+  if (begin + bytes != whole + bytes + alignment) munmap(reinterpret_cast<void*>(begin + bytes), whole + alignment - begin);
   world.reserved[begin] = begin + bytes;
   *at = begin;
   return CUDA_SUCCESS;
@@ -195,7 +194,8 @@ CUresult free_addresses(CUdeviceptr at, std::size_t bytes) {
   return CUDA_SUCCESS;
 }
 
-CUresult create(CUmemGenericAllocationHandle* handle, std::size_t bytes, const CUmemAllocationProp* prop, unsigned long long /*flags*/) {
+CUresult create(CUmemGenericAllocationHandle* handle, std::size_t bytes, const CUmemAllocationProp* prop,
+                unsigned long long /*flags*/) {
   if (is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   if (bytes != kPage || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
   if (static_cast<std::int64_t>((world.pages.size() + 1) * kPage) > world.settings.device_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -223,14 +223,16 @@ CUresult release(CUmemGenericAllocationHandle handle) {
   return CUDA_SUCCESS;
 }
 
-CUresult map(CUdeviceptr at, std::size_t bytes, std::size_t offset, CUmemGenericAllocationHandle handle, unsigned long long /*flags*/) {
+CUresult map(CUdeviceptr at, std::size_t bytes, std::size_t offset, CUmemGenericAllocationHandle handle,
+             unsigned long long /*flags*/) {
   if (is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   if (bytes != kPage || offset != 0 || at % kPage != 0 || !world.pages.contains(handle) || world.mapped.contains(at) ||
       !inside(world.reserved, {at, at + bytes})) {
     world.wrong("a page is mapped where it cannot be");
     return CUDA_ERROR_INVALID_VALUE;
   }
-  void* const there = mmap(reinterpret_cast<void*>(at), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, world.memory, world.pages[handle]);
+  void* const there =
+      mmap(reinterpret_cast<void*>(at), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, world.memory, world.pages[handle]);
   if (there == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   for (const auto& [before, page] : world.mapped)
     if (page == handle) {
@@ -304,7 +306,8 @@ const char* cudaGetErrorString(cudaError_t error) { return error == cudaErrorMem
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 cudaError_t cudaSetDevice(int) { return cudaSuccess; }
 cudaError_t cudaDeviceSynchronize() {
-  fake_cuda::let_pass_until([] { return std::ranges::all_of(world.streams, [](const CUstream_st* s) { return s->steps.empty(); }); });
+  fake_cuda::let_pass_until(
+      [] { return std::ranges::all_of(world.streams, [](const CUstream_st* s) { return s->steps.empty(); }); });
   return cudaSuccess;
 }
 
@@ -368,7 +371,8 @@ cudaError_t cudaHostRegister(void* memory, std::size_t bytes, unsigned) {
     world.wrong("memory is registered twice");
     return cudaErrorHostMemoryAlreadyRegistered;
   }
-  if (world.registered_bytes + static_cast<std::int64_t>(bytes) > world.settings.registered_bytes) return cudaErrorMemoryAllocation;
+  if (world.registered_bytes + static_cast<std::int64_t>(bytes) > world.settings.registered_bytes)
+    return cudaErrorMemoryAllocation;
   world.registered_bytes += static_cast<std::int64_t>(bytes);
   world.registered[range.begin] = range.end;
   return cudaSuccess;
@@ -384,12 +388,13 @@ cudaError_t cudaHostUnregister(void* memory) {
   return cudaSuccess;
 }
 
-// Of memory that is not pinned the driver makes a copy of its own, and the host waits for that: to the device until it is taken, from
-// the device until it is there.
+// Of memory that is not pinned the driver makes a copy of its own, and the host waits for that: to the device until it is taken,
+// from the device until it is there.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToHost) return cudaErrorInvalidValue;
   const bool is_in = kind == cudaMemcpyHostToDevice;
-  const fake_cuda::Range on_host = fake_cuda::range_of(is_in ? from : to, bytes), there = fake_cuda::range_of(is_in ? to : from, bytes);
+  const fake_cuda::Range on_host = fake_cuda::range_of(is_in ? from : to, bytes),
+                         there = fake_cuda::range_of(is_in ? to : from, bytes);
   const bool reached = fake_cuda::inside(world.registered, on_host) || fake_cuda::inside(world.pinned, on_host);
   if (!reached && (fake_cuda::touches(world.registered, on_host) || fake_cuda::touches(world.pinned, on_host)))
     world.wrong("a copy reaches beyond what is registered in one piece");

@@ -1,6 +1,6 @@
 // A CUDA that is no GPU: the functions of the runtime and the driver that gpu/ calls, in the host's memory. Streams are queues of
-// which nothing is done until it must be, or until chance says so, and then in any order that events allow: work that forgot to wait
-// for other work meets elements that are not there yet. What a driver would forbid, or do slowly without a word, is noted.
+// which nothing is done until it must be, or until chance says so, and then in any order that events allow: work that forgot to
+// wait for other work meets elements that are not there yet. What a driver would forbid, or do slowly without a word, is noted.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ struct Settings {
 };
 
 struct Counts {
-  std::int64_t copies = 0;          // that engines do beside everything
+  std::int64_t copies = 0;           // that engines do beside everything
   std::int64_t copies_that_wait = 0; // since the host's memory is not registered
   std::int64_t kernels = 0;
   std::int64_t mapped_again = 0; // pages that were mapped already
-  std::int64_t refusable = 0; // calls that could have been refused
+  std::int64_t refusable = 0;    // calls that could have been refused
   std::int64_t out_of_order = 0; // work that was done before work of other streams that was queued earlier
 };
 

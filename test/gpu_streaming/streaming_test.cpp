@@ -78,8 +78,7 @@ ops::CudaOptions with_memory(std::int64_t bytes) {
 // On a fresh fake, of which nothing may be left.
 Ran run_on_fake(const Program& program, const ops::CudaOptions& options, const fake_cuda::Settings& settings) {
   fake_cuda::begin(settings);
-  const Ran ran =
-      run_on(program, [&](ops::Ledger& ledger) { return std::make_unique<gpu::CudaDevice>(ledger, options); });
+  const Ran ran = run_on(program, [&](ops::Ledger& ledger) { return std::make_unique<gpu::CudaDevice>(ledger, options); });
   for (const std::string& fault : fake_cuda::faults()) CHECK_MESSAGE(false, fault);
   CHECK(fake_cuda::left_over() == 0);
   return ran;
@@ -141,8 +140,9 @@ TEST_CASE("what the driver does not keep in its place is copied through a buffer
   CHECK(few.output == right);
   CHECK(few.pinned.bytes == 4 * kMiB);
   CHECK(few.pinned.staged_bytes > 0);
-  CHECK(few.pinned.warning == "4194304 bytes of the host's memory for what streams are locked (pinned=), and no more: out of memory; "
-                              "copies from and to the rest go through buffers");
+  CHECK(few.pinned.warning ==
+        "4194304 bytes of the host's memory for what streams are locked (pinned=), and no more: out of memory; "
+        "copies from and to the rest go through buffers");
   CHECK(fake_cuda::counts().copies > 0);
   CHECK(fake_cuda::counts().copies_that_wait > 0);
 
@@ -202,6 +202,7 @@ TEST_CASE("a driver without virtual memory is refused with a reason") {
   } catch (const std::exception& e) {
     what = e.what();
   }
-  CHECK(what == "cuda: the driver has no cuMemGetAllocationGranularity, which maps memory; version 11.0 of CUDA or later is needed");
+  CHECK(what ==
+        "cuda: the driver has no cuMemGetAllocationGranularity, which maps memory; version 11.0 of CUDA or later is needed");
   CHECK(fake_cuda::left_over() == 0);
 }

@@ -24,7 +24,7 @@ MIXES = (
 
 def compiled(folder):
     program = f"{folder}/streaming_arena"
-    sources = [HERE / "peers" / "streaming_arena.cpp", *sorted((ROOT / "ops" / "pages").glob("*.cpp")), ROOT / "ops" / "arena.cpp", ROOT / "ops" / "ordering.cpp"]
+    sources = [HERE / "peers" / "streaming_arena.cpp", *sorted((ROOT / "ops" / "pages").glob("*.cpp")), HERE / "peers" / "best_fit_arena.cpp", ROOT / "ops" / "ordering.cpp"]
     done = subprocess.run(["c++", "-std=c++20", "-O2", f"-I{ROOT}", "-o", program, *sources], capture_output=True, text=True, check=False)
     if done.returncode:
         raise Failure(f"streaming_arena.cpp does not compile\n{done.stderr}")

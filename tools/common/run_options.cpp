@@ -222,7 +222,8 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
          "(auto)")
       ->type_name("WHEN");
   app.add_option("--device", raw.device,
-                 "where tensors live: cpu, emulated[,memory=SIZE][,bandwidth=SIZE][,host=SIZE][,disk=FOLDER] or cuda[:N] (cpu)")
+                 "where tensors live: cpu, emulated[,memory=SIZE][,bandwidth=SIZE][,host=SIZE][,disk=FOLDER] or "
+                 "cuda[:N][,memory=SIZE][,host=SIZE][,disk=FOLDER] (cpu)")
       ->type_name("DEVICE");
   app.add_option("--steps", raw.steps, "stop after exactly N steps")->type_name("N");
   app.add_option("--work", raw.work, "stop before the step that would take more work than N: flops and bytes of large operations")

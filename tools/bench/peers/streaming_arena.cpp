@@ -1,5 +1,5 @@
 // Blocks of random sizes, taken and given back at random, in an arena of pages (ops/pages) or in one stretch of memory by best
-// fit (ops/arena.h): what fails, how much memory there must be for what is in use, and how long it takes. Nothing is touched
+// fit (best_fit_arena.h): what fails, how much memory there must be for what is in use, and how long it takes. Nothing is touched
 // there, so that only the arena and the system's maps are measured.
 //
 //     streaming_arena ARENA LEAST MOST IN-USE MEMORY OPERATIONS SEED
@@ -7,7 +7,7 @@
 // Sizes lie between LEAST and MOST bytes, evenly by their logarithm. At most IN-USE bytes are in use: blocks are taken while the
 // next one fits in, else, or when that fails, one is given back. MEMORY bounds the memory; 0: as much as is wanted. The answer is
 // one line of numbers.
-#include "ops/arena.h"
+#include "best_fit_arena.h"
 #include "ops/pages/host_pages.h"
 #include "ops/pages/paged_arena.h"
 

@@ -1,5 +1,5 @@
 // Best fit over an ordered map of what is free. A device has few blocks, each large beside the cost of finding it.
-#include "ops/arena.h"
+#include "best_fit_arena.h"
 
 #include <algorithm>
 
