@@ -199,6 +199,7 @@ CUresult create(CUmemGenericAllocationHandle* handle, std::size_t bytes, const C
   if (is_refused()) return CUDA_ERROR_OUT_OF_MEMORY;
   if (bytes != kPage || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
   if (static_cast<std::int64_t>((world.pages.size() + 1) * kPage) > world.settings.device_bytes) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (world.memory < 0) world.memory = memfd_create("device", 0);
   if (world.free_pages.empty()) {
     const auto end = static_cast<off_t>(world.pages.size() * kPage);
     if (ftruncate(world.memory, end + static_cast<off_t>(kPage)) != 0) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -272,7 +273,6 @@ void begin(const Settings& settings) {
   world = World();
   world.settings = settings;
   world.random = settings.seed;
-  world.memory = memfd_create("device", 0);
 }
 const std::vector<std::string>& faults() { return world.faults; }
 std::int64_t left_over() {
@@ -308,6 +308,23 @@ cudaError_t cudaSetDevice(int) { return cudaSuccess; }
 cudaError_t cudaDeviceSynchronize() {
   fake_cuda::let_pass_until(
       [] { return std::ranges::all_of(world.streams, [](const CUstream_st* s) { return s->steps.empty(); }); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  *properties = {};
+  std::strcpy(properties->name, "no GPU");
+  properties->major = 9;
+  properties->totalGlobalMem = static_cast<std::size_t>(world.settings.device_bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  *total = static_cast<std::size_t>(world.settings.device_bytes);
+  *free = *total - world.pages.size() * fake_cuda::kPage;
   return cudaSuccess;
 }
 
