@@ -159,7 +159,7 @@ void Budgeted::reverse_rest(PlannedGaps& gaps) {
 
 // Reverses intervals [from, to) from the states that are held of them.
 void Budgeted::plan_gap(PlannedGaps& gaps, const Profile& whole, std::size_t from, std::size_t to) {
-  const auto& [gap, planner] = gaps.of(whole, from, to);
+  const PlannedGaps::Gap& gap = gaps.of(whole, from, to);
   std::vector<bool> states_before = kept_states(), tapes_before = kept_tapes();
   std::fill(states_before.begin() + static_cast<std::ptrdiff_t>(from) + 1, states_before.end(), false);
   std::fill(tapes_before.begin() + static_cast<std::ptrdiff_t>(from), tapes_before.end(), false);
@@ -180,22 +180,29 @@ void Budgeted::plan_gap(PlannedGaps& gaps, const Profile& whole, std::size_t fro
   for (std::size_t i = 0; i < from; ++i)
     if (tapes_before[i]) held.tapes.insert(i);
   auto perform_judged = [&](const std::vector<Move>& planned) {
-    const PlanReport report = check_part(whole, planned, held);
+    Profile run = whole;
+    for (const Move& move : planned) {
+      if (move.kind != Move::Kind::tape) continue;
+      const Profile& chosen = move.form == 0 ? gap.profile : gap.forms[move.form - 1];
+      run.intervals[from + move.at].form = chosen.intervals[move.at].form;
+    }
+    const PlanReport report = check_part(run, planned, held);
     if (!report.fault.empty()) return false;
+    for (std::size_t i = from; i < to; ++i) profile_.intervals[i].form = run.intervals[i].form;
     peak_ = std::max(peak_, bounded(stays + report.peak));
     for (std::size_t i = 0; i < report.runs.size(); ++i) {
       again_ += report.runs[i] * (positions_[from + i + 1] - positions_[from + i]);
-      again_cost_ = bounded(again_cost_ + report.runs[i] * whole.intervals[from + i].forward);
+      again_cost_ = bounded(again_cost_ + report.runs[i] * run.intervals[from + i].forward);
     }
     perform(planned, from);
     return true;
   };
   const std::uint64_t room = room_ - std::min(room_, before);
   const std::size_t all = to - from;
-  if (const std::optional<Plan> plan = planner.plan(room, states, all))
+  if (const std::optional<Plan> plan = gap.planner.plan(room, states, all))
     if (perform_judged(plan->moves)) return;
   // Nothing fits: what takes the least. If that is too much, the machine says so.
-  const Planner unlimited(gap, kMostOfOne, kTables);
+  const Planner unlimited(gap.profile, kMostOfOne, kTables, gap.forms);
   if (const std::vector<Planner::Point> curve = unlimited.curve(); !curve.empty())
     if (const std::optional<Plan> plan = unlimited.plan(curve.front().budget, states, all))
       if (perform_judged(plan->moves)) return;
