@@ -7,8 +7,8 @@
 
 namespace cairn::schedule {
 
-// The run with tapes as lean as each of a ladder of prices has them, where that makes a difference. What sweeps compute again is a
-// part of them.
+// The run with tapes as lean as each of a ladder of prices has them, where that makes a difference. What sweeps compute again is
+// a part of them.
 std::vector<Profile> lean_forms(const Profile& profile);
 
 } // namespace cairn::schedule

@@ -9,7 +9,12 @@ constexpr std::size_t kMostKnown = 4; // their tables are large
 
 } // namespace
 
-const PlannedGaps::Gap& PlannedGaps::of(const Profile& whole, std::size_t from, std::size_t to) {
+const Planner& PlannedGaps::Gap::unlimited() {
+  if (unlimited_ == nullptr) unlimited_ = std::make_unique<Planner>(profile, kMostOfOne, kTables, forms);
+  return *unlimited_;
+}
+
+PlannedGaps::Gap& PlannedGaps::of(const Profile& whole, std::size_t from, std::size_t to) {
   const auto known = std::ranges::find_if(known_, [&](const Known& gap) { return gap.from == from && gap.to == to; });
   if (known != known_.end()) return *known->gap;
   if (known_.size() == kMostKnown) known_.erase(known_.begin());

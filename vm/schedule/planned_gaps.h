@@ -21,12 +21,17 @@ public:
   struct Gap {
     Gap(Profile of, std::uint64_t most_budget)
         : profile(std::move(of)), forms(lean_forms(profile)), planner(profile, most_budget, kTables, forms) {}
+    // One that knows plans within more, for when none fits. Many trials fail alike, so it is made once.
+    const Planner& unlimited();
     Profile profile; // with tapes as they are recorded,
     std::vector<Profile> forms;
     Planner planner; // which chooses among these
+
+  private:
+    std::unique_ptr<Planner> unlimited_;
   };
   // Intervals [from, to) of the same run each time, whatever forms their tapes have. It is there until the next question.
-  const Gap& of(const Profile& whole, std::size_t from, std::size_t to);
+  Gap& of(const Profile& whole, std::size_t from, std::size_t to);
 
 private:
   struct Known {
