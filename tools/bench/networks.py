@@ -51,13 +51,15 @@ class Network:
     file: pathlib.Path
     arguments: list
     tolerance: float  # the factor to which the least budget is known
+    costs: str | None  # a table of costs, or none for the built-in one
     misnamed: list = dataclasses.field(default_factory=list)  # what messages said would do and does not, found on the way to the least
 
     def __str__(self):
         return f"{self.name} {' '.join(self.arguments)}"
 
     def run(self, schedule, memory=None, explain=False):
-        return measuring.run_vmrun(self.vmrun, self.file, *self.arguments, schedule=schedule, memory=memory, explain=explain)
+        return measuring.run_vmrun(self.vmrun, self.file, *self.arguments, schedule=schedule, memory=memory, explain=explain,
+                                   options=[f"--costs={self.costs}"] if self.costs else [])
 
     def job(self, schedule, memory=None):
         return lambda: self.run(schedule, memory)
@@ -124,4 +126,5 @@ def made(options, folder):
         file, *arguments = NETWORKS[name]
         original = HERE / file
         copy = checkpointed(original, folder) if original.parent.name == "tensor_programs" else original
-        yield Network(name, options.vmrun, original, copy, arguments[options.quick].split(), 1.1 if options.quick else 1.03)
+        yield Network(name, options.vmrun, original, copy, arguments[options.quick].split(), 1.1 if options.quick else 1.03,
+                      options.costs)

@@ -2,6 +2,7 @@
 // is not swept, nothing is weighed, and no state is kept which nobody restores.
 #include "vm/schedule/binomials.h"
 #include "vm/schedule/budgeted.h"
+#include "vm/schedule/lean_forms.h"
 #include "vm/schedule/plan_checker.h"
 
 #include <algorithm>
@@ -22,42 +23,16 @@ constexpr std::uint64_t kShareOfFailure = 16, kMostShares = 8;
 // Of plans of whole runs, which are made once for many calls.
 constexpr PlannerLimits kWholeTables = {std::uint64_t{8} << 20, 250, Family::simple};
 
-// Tapes of a plan are lean up to such a form where a byte costs less than such a part of running its interval again: a ladder of
-// prices.
-struct Rung {
-  std::size_t form;
-  std::uint64_t part;
-};
-constexpr Rung kRungs[] = {{1, 4}, {1, 1}, {2, 1}, {3, 1}};
-
-// The run with tapes as lean as each rung has them, where that makes a difference.
-std::vector<Profile> lean_forms(const Profile& profile) {
-  std::vector<Profile> forms;
-  std::vector<std::uint32_t> before(profile.size(), 0);
-  for (const Rung& rung : kRungs) {
-    Profile form = profile;
-    std::vector<std::uint32_t> now;
-    for (std::size_t i = 0; i < form.size(); ++i) {
-      for (std::uint32_t next = next_form(form, i, rung.form, rung.part); next != 0;
-           next = next_form(form, i, rung.form, rung.part))
-        form.intervals[i].form = next;
-      form.intervals[i].sweep = bounded(form.intervals[i].sweep + form.intervals[i].again());
-      now.push_back(form.intervals[i].form);
-    }
-    if (now != before) forms.push_back(std::move(form));
-    before = std::move(now);
-  }
-  return forms;
-}
-
 } // namespace
 
 std::optional<Budgeted> Budgeted::again(std::uint64_t failures) const {
   if (stage_ != Stage::reversing || handed_over_ || nested_ || survey_ || misled_ || profile_.size() == 0) return std::nullopt;
-  // What comes back from a file in pieces would be one tape.
+  // What comes back from a file in pieces would be one tape, at its leanest.
   const std::uint64_t most = largest_tape();
-  if (std::any_of(profile_.intervals.begin(), profile_.intervals.end(),
-                  [&](const Interval& interval) { return interval.piece < whole_tape(interval) && whole_tape(interval) > most; }))
+  if (std::ranges::any_of(profile_.intervals, [&](const Interval& interval) {
+        const std::uint64_t whole = bounded(interval.tape + shared_bytes(interval, kTapeForms - 1));
+        return interval.piece < whole && whole > most;
+      }))
     return std::nullopt;
   if (known_) {
     Budgeted same = *this;

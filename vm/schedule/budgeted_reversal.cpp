@@ -99,10 +99,16 @@ void Budgeted::plan_within() {
     if (without.peak_ <= most && (too_much || without.time_of_one_tape() < best.time_of_one_tape()))
       best = std::move(without), more = less;
   }
+  // Tries that follow what was too much may miss what fits, so these parts are tried there too: not while intervals can be joined
+  // instead, nor where what is left alone will do for most of what is missing.
+  const std::uint64_t nearly = room_ + left_alone() / 3 * 2;
   for (const std::uint64_t part : kParts) {
-    if (best.peak_ > most || best.again_cost_ == again_cost_) break; // nothing fits, or nothing is run again
-    if (Budgeted other = tried(more + room_ / part); other.peak_ <= most && other.time_of_one_tape() < best.time_of_one_tape())
-      best = std::move(other);
+    const bool fits = best.peak_ <= most;
+    const bool enough = fits ? best.again_cost_ == again_cost_ : can_grow() || best.peak_ <= nearly;
+    if (enough) break;
+    Budgeted other = tried(more + room_ / part);
+    const bool less = fits ? other.peak_ <= most && other.time_of_one_tape() < best.time_of_one_tape() : other.peak_ < best.peak_;
+    if (less) best = std::move(other);
   }
   const std::uint64_t before = peak_;
   *this = std::move(best);
@@ -159,7 +165,7 @@ void Budgeted::reverse_rest(PlannedGaps& gaps) {
 
 // Reverses intervals [from, to) from the states that are held of them.
 void Budgeted::plan_gap(PlannedGaps& gaps, const Profile& whole, std::size_t from, std::size_t to) {
-  const auto& [gap, planner] = gaps.of(whole, from, to);
+  PlannedGaps::Gap& gap = gaps.of(whole, from, to);
   std::vector<bool> states_before = kept_states(), tapes_before = kept_tapes();
   std::fill(states_before.begin() + static_cast<std::ptrdiff_t>(from) + 1, states_before.end(), false);
   std::fill(tapes_before.begin() + static_cast<std::ptrdiff_t>(from), tapes_before.end(), false);
@@ -180,33 +186,40 @@ void Budgeted::plan_gap(PlannedGaps& gaps, const Profile& whole, std::size_t fro
   for (std::size_t i = 0; i < from; ++i)
     if (tapes_before[i]) held.tapes.insert(i);
   auto perform_judged = [&](const std::vector<Move>& planned) {
-    const PlanReport report = check_part(whole, planned, held);
+    Profile run = whole;
+    for (const Move& move : planned) {
+      if (move.kind != Move::Kind::tape) continue;
+      const Profile& chosen = move.form == 0 ? gap.profile : gap.forms[move.form - 1];
+      run.intervals[from + move.at].form = chosen.intervals[move.at].form;
+    }
+    const PlanReport report = check_part(run, planned, held);
     if (!report.fault.empty()) return false;
+    for (std::size_t i = from; i < to; ++i) profile_.intervals[i].form = run.intervals[i].form;
     peak_ = std::max(peak_, bounded(stays + report.peak));
     for (std::size_t i = 0; i < report.runs.size(); ++i) {
       again_ += report.runs[i] * (positions_[from + i + 1] - positions_[from + i]);
-      again_cost_ = bounded(again_cost_ + report.runs[i] * whole.intervals[from + i].forward);
+      again_cost_ = bounded(again_cost_ + report.runs[i] * run.intervals[from + i].forward);
     }
     perform(planned, from);
     return true;
   };
   const std::uint64_t room = room_ - std::min(room_, before);
   const std::size_t all = to - from;
-  if (const std::optional<Plan> plan = planner.plan(room, states, all))
+  if (const std::optional<Plan> plan = gap.planner.plan(room, states, all))
     if (perform_judged(plan->moves)) return;
   // Nothing fits: what takes the least. If that is too much, the machine says so.
-  const Planner unlimited(gap, kMostOfOne, kTables);
-  if (const std::vector<Planner::Point> curve = unlimited.curve(); !curve.empty())
-    if (const std::optional<Plan> plan = unlimited.plan(curve.front().budget, states, all))
+  if (const std::vector<Planner::Point> curve = gap.unlimited().curve(); !curve.empty())
+    if (const std::optional<Plan> plan = gap.unlimited().plan(curve.front().budget, states, all))
       if (perform_judged(plan->moves)) return;
+  const auto leanest = static_cast<std::uint32_t>(gap.forms.size());
   std::vector<Move> moves;
   for (std::size_t i = 1; i < states.size(); ++i) moves.push_back({Move::Kind::drop, states[i], 0});
   for (auto i = static_cast<std::uint32_t>(all); i-- > 0;) {
     moves.push_back({Move::Kind::restore, 0, 0});
     if (i == 0) moves.push_back({Move::Kind::drop, 0, 0});
     for (std::uint32_t k = 0; k < i; ++k) moves.push_back({Move::Kind::advance, k, 0});
-    moves.push_back({Move::Kind::tape, i, 0});
-    moves.push_back({Move::Kind::sweep, i, 0});
+    moves.push_back({Move::Kind::tape, i, leanest});
+    moves.push_back({Move::Kind::sweep, i, leanest});
   }
   perform_judged(moves);
 }

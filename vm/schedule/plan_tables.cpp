@@ -5,6 +5,7 @@
 #include "vm/schedule/asking.h"
 
 #include <limits>
+#include <optional>
 
 namespace cairn::schedule {
 namespace {
@@ -84,8 +85,12 @@ void Tables::fill_simple(const std::vector<Parts>& forms, std::size_t to) {
   const std::size_t base = forms.front().base();
   float* out = whole(base, to);
   auto consider = [&](std::size_t first, std::size_t last) {
+    std::optional<Group> last_one;
     for (const Parts& parts : forms) {
-      relax(out, group(parts, first, last, to, false), whole_of(last, to), whole_of(base, first));
+      const Group next = group(parts, first, last, to, false);
+      // A form that is no better in this part of the run than the one before gives no better plan.
+      const bool of_use = !last_one || next.need < last_one->need || next.keep < last_one->keep || next.cost < last_one->cost;
+      if (of_use) relax(out, *(last_one = next), whole_of(last, to), whole_of(base, first));
       if (first == last) break; // no tape
     }
   };

@@ -9,14 +9,18 @@ constexpr std::size_t kMostKnown = 4; // their tables are large
 
 } // namespace
 
-const PlannedGaps::Gap& PlannedGaps::of(const Profile& whole, std::size_t from, std::size_t to) {
-  std::vector<std::uint32_t> forms;
-  for (std::size_t i = from; i < to; ++i) forms.push_back(whole.intervals[i].form);
-  const auto known =
-      std::ranges::find_if(known_, [&](const Known& gap) { return gap.from == from && gap.to == to && gap.forms == forms; });
+const Planner& PlannedGaps::Gap::unlimited() {
+  if (unlimited_ == nullptr) unlimited_ = std::make_unique<Planner>(profile, kMostOfOne, kTables, forms);
+  return *unlimited_;
+}
+
+PlannedGaps::Gap& PlannedGaps::of(const Profile& whole, std::size_t from, std::size_t to) {
+  const auto known = std::ranges::find_if(known_, [&](const Known& gap) { return gap.from == from && gap.to == to; });
   if (known != known_.end()) return *known->gap;
   if (known_.size() == kMostKnown) known_.erase(known_.begin());
-  known_.push_back({from, to, std::move(forms), std::make_unique<Gap>(part_of(whole, from, to), most_budget_)});
+  Profile gap = part_of(whole, from, to);
+  for (Interval& interval : gap.intervals) interval.form = 0;
+  known_.push_back({from, to, std::make_unique<Gap>(std::move(gap), most_budget_)});
   return *known_.back().gap;
 }
 

@@ -2,6 +2,7 @@
 // Private to this room.
 #pragma once
 
+#include "vm/schedule/lean_forms.h"
 #include "vm/schedule/plan.h"
 #include "vm/schedule/profile.h"
 
@@ -18,17 +19,23 @@ public:
   // Plans within any budget up to that one.
   explicit PlannedGaps(std::uint64_t most_budget) : most_budget_(most_budget) {}
   struct Gap {
-    Gap(Profile of, std::uint64_t most_budget) : profile(std::move(of)), planner(profile, most_budget, kTables) {}
-    Profile profile;
-    Planner planner;
+    Gap(Profile of, std::uint64_t most_budget)
+        : profile(std::move(of)), forms(lean_forms(profile)), planner(profile, most_budget, kTables, forms) {}
+    // One that knows plans within more, for when none fits. Many trials fail alike, so it is made once.
+    const Planner& unlimited();
+    Profile profile; // with tapes as they are recorded,
+    std::vector<Profile> forms;
+    Planner planner; // which chooses among these
+
+  private:
+    std::unique_ptr<Planner> unlimited_;
   };
-  // Intervals [from, to) of the same run each time, whose tapes may have other forms. It is there until the next question.
-  const Gap& of(const Profile& whole, std::size_t from, std::size_t to);
+  // Intervals [from, to) of the same run each time, whatever forms their tapes have. It is there until the next question.
+  Gap& of(const Profile& whole, std::size_t from, std::size_t to);
 
 private:
   struct Known {
     std::size_t from, to;
-    std::vector<std::uint32_t> forms;
     std::unique_ptr<Gap> gap;
   };
   std::uint64_t most_budget_;
