@@ -49,7 +49,7 @@ class Programs(ToolTest):
 
     def test_what_is_saved_goes_on_on_another_device(self):
         steps = self.stats(self.on_gpu("," + STREAMS, "--stats", "net.scm"))["steps"]
-        for first, then in (("cuda," + STREAMS, "emulated"), ("emulated," + STREAMS, "cuda"), ("cuda", "emulated"), ("cuda," + STREAMS, "cuda," + STREAMS)):
+        for first, then in (("cuda," + STREAMS, "emulated"), ("emulated," + STREAMS, "cuda"), ("cuda," + STREAMS, "cuda," + STREAMS)):
             for part in (1, 2, 3):
                 with self.subTest(first=first, then=then, part=part):
                     module = {"env": os.environ | {"CAIRN_MODULES": self.module}}
