@@ -1,6 +1,6 @@
 // How many rounds a test makes: what is drawn at random or repeated at every poll takes ten to thirty times as long under the
-// sanitizers, where a quarter of the rounds finds what they are there to find. CAIRN_TEST_ROUNDS=N in the environment asks for N times as
-// many and for every poll (tools/soak rounds).
+// sanitizers, where a quarter of the rounds finds what they are there to find. CAIRN_TEST_ROUNDS=N in the environment asks for N
+// times as many and for every poll (tools/soak rounds).
 #pragma once
 
 #include "ops/forbidden.h"
