@@ -349,7 +349,7 @@ Outcome planned(const Layers& layers, std::uint64_t memory) { return machine_for
 TEST_CASE("a planned run is reversed and holds no more than its budget") {
   Random random(5);
   double replays = 0, runs = 0;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < cairn::test::rounds(40); ++round) {
     const Layers layers = random_layers(random, 1 + random.below(round % 4 == 0 ? 300 : 80));
     const std::uint64_t whole = layers.bytes(layers.tape(0, layers.size())) + layers.own_bytes(0, layers.size());
     for (const std::uint64_t part : {16u, 8u, 4u, 2u, 1u}) {
