@@ -349,7 +349,7 @@ Outcome planned(const Layers& layers, std::uint64_t memory) { return machine_for
 TEST_CASE("a planned run is reversed and holds no more than its budget") {
   Random random(5);
   double replays = 0, runs = 0;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < cairn::test::rounds(40); ++round) {
     const Layers layers = random_layers(random, 1 + random.below(round % 4 == 0 ? 300 : 80));
     const std::uint64_t whole = layers.bytes(layers.tape(0, layers.size())) + layers.own_bytes(0, layers.size());
     for (const std::uint64_t part : {16u, 8u, 4u, 2u, 1u}) {
@@ -482,7 +482,7 @@ TEST_CASE("what is remembered of calls waits where they differ, and is forgotten
 TEST_CASE("with a file a run is reversed within its budget, and what would take longer to run again goes there") {
   Random random(15);
   std::uint64_t spilled = 0, kept = 0, worse = 0, longer = 0, runs = 0;
-  for (int round = 0; round < cairn::test::rounds(40); ++round) {
+  for (int round = 0; round < cairn::test::rounds(20); ++round) {
     Layers layers = random_layers(random, 40 + random.below(round % 4 == 0 ? 300 : 80));
     for (std::uint64_t& own : layers.own) own /= 32; // beside elements, records are small
     const std::uint64_t whole = layers.bytes(layers.tape(0, layers.size())) + layers.own_bytes(0, layers.size());
@@ -552,7 +552,7 @@ TEST_CASE("what only the last steps of a run read has room while everything befo
 
 TEST_CASE("with any budget a planned run is reversed, the same way each time") {
   Random random(6);
-  for (int round = 0; round < cairn::test::rounds(24); ++round) {
+  for (int round = 0; round < cairn::test::rounds(12); ++round) {
     const Layers layers = random_layers(random, 1 + random.below(120));
     const std::uint64_t memory = 1 + random.below(std::uint64_t{1} << (1 + random.below(23)));
     CAPTURE(memory);
@@ -583,7 +583,7 @@ TEST_CASE("a budget that nobody asked for is not used up: a little more time sav
   double time = 0, part = 0;
   int saved = 0;
   constexpr std::int64_t kBudget = std::int64_t{16} << 30;
-  for (int round = 0; round < cairn::test::rounds(12); ++round) {
+  for (int round = 0; round < cairn::test::rounds(6); ++round) {
     Layers layers = random_layers(random, 60 + random.below(100));
     for (auto* bytes : {&layers.activation, &layers.own, &layers.weight})
       for (std::uint64_t& b : *bytes) b <<= 8 + round % 5;
@@ -621,7 +621,7 @@ TEST_CASE("a budget that nobody asked for is not used up: a little more time sav
 
 TEST_CASE("a survey keeps next to nothing, and tells what budgets buy") {
   Random random(9);
-  for (int round = 0; round < cairn::test::rounds(20); ++round) {
+  for (int round = 0; round < cairn::test::rounds(10); ++round) {
     const Layers layers = random_layers(random, 60 + random.below(200));
     const std::uint64_t whole = layers.bytes(layers.tape(0, layers.size())) + layers.own_bytes(0, layers.size());
     CAPTURE(round);
