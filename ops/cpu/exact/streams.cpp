@@ -1,6 +1,8 @@
 // See streams.h.
 #include "ops/cpu/exact/streams.h"
 
+#include "ops/cpu/exact/frequencies.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -45,22 +47,6 @@ bool is_flat(const std::uint8_t* bytes, std::int64_t count) {
     for (std::int64_t k = 0; k < kTogether; ++k) ++counts[bytes[i + k]];
   for (const std::uint64_t n : counts) alike += n * n - n;
   return alike * kUnlike <= all * (all - 1);
-}
-
-// Each byte that there is has at least 1; what rounding has left over or taken too much is the most frequent ones'.
-void scale(const ByteCounts& counts, std::uint64_t all, Frequencies& frequencies) {
-  std::int64_t left = kScale;
-  for (std::size_t s = 0; s < 256; ++s) {
-    frequencies[s] =
-        counts[s] == 0 ? 0 : static_cast<std::uint16_t>(std::max<std::uint64_t>(1, (counts[s] * kScale + all / 2) / all));
-    left -= frequencies[s];
-  }
-  while (left != 0) {
-    std::uint16_t& largest = *std::max_element(frequencies.begin(), frequencies.end());
-    const std::int64_t more = left > 0 ? left : std::max<std::int64_t>(left, -(largest / 4));
-    largest = static_cast<std::uint16_t>(largest + more);
-    left -= more;
-  }
 }
 
 // About how many bytes the words will take.
@@ -227,7 +213,7 @@ std::uint8_t* write_stream(Tables& tables, const std::uint8_t* bytes, std::int64
   if (!is_flat(bytes, count)) {
     const ByteCounts counts = counts_of(bytes, count);
     Frequencies frequencies;
-    scale(counts, static_cast<std::uint64_t>(count), frequencies);
+    scale_counts(counts, static_cast<std::uint64_t>(count), kScale, frequencies);
     // Worth it only where it saves at least a fortieth, as it takes many times as long as to copy them.
     if (const std::int64_t most = count - count / 40; expected(counts, frequencies) + kHeadOfCoded < most) {
       fill_puts(frequencies, tables.puts);

@@ -1,38 +1,18 @@
 // Frequencies of tokens, and how they are written: see coded.h. A table is how many tokens it has, u8, and for each its
 // frequency: a byte below 128, else two, of which the first one has the upper bits and 128.
+#include "ops/cpu/exact/frequencies.h"
 #include "ops/cpu/lossy/coded.h"
 
-#include <algorithm>
 #include <numeric>
 
 namespace cairn::ops::cpu::lossy {
 
-namespace {
-
-// Each token that there is has at least 1; what rounding has left over or taken too much is the largest ones'.
-void scale(const std::array<std::uint32_t, kTokens>& counts, std::array<std::uint16_t, kTokens>& frequencies) {
-  const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-  frequencies.fill(0);
-  if (all == 0) return;
-  std::int64_t left = kScale;
-  for (unsigned t = 0; t < kTokens; ++t) {
-    if (counts[t] == 0) continue;
-    frequencies[t] = static_cast<std::uint16_t>(std::max<std::uint64_t>(1, (counts[t] * kScale + all / 2) / all));
-    left -= frequencies[t];
-  }
-  while (left != 0) {
-    std::uint16_t& largest = *std::max_element(frequencies.begin(), frequencies.end());
-    const std::int64_t more = left > 0 ? left : std::max<std::int64_t>(left, -(largest / 4));
-    largest = static_cast<std::uint16_t>(largest + more);
-    left -= more;
-  }
-}
-
-} // namespace
-
 Frequencies frequencies_of(const Counts& counts) {
-  Frequencies frequencies;
-  for (unsigned context = 0; context < kContexts; ++context) scale(counts[context], frequencies[context]);
+  Frequencies frequencies{};
+  for (unsigned context = 0; context < kContexts; ++context) {
+    const std::uint64_t all = std::accumulate(counts[context].begin(), counts[context].end(), std::uint64_t{0});
+    if (all != 0) exact::scale_counts(counts[context], all, kScale, frequencies[context]);
+  }
   return frequencies;
 }
 
