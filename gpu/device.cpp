@@ -69,7 +69,7 @@ void CudaDevice::launch(StreamKind kind, const ops::Launch& launch) {
   if (!run(launch.op.id, launch.call(), stream(kind).get())) note(launch.op.name, cudaErrorNotSupported);
   note(launch.op.name, cudaGetLastError());
   stream(kind).queued(operation.ticket);
-  trace_kernel(kind, add_time(operation, modelled(launch.cost), held_until(), launch.reads, launch.writes), launch);
+  trace_kernel(kind, add_time(operation, modelled(launch.cost), take_held_until(), launch.reads, launch.writes), launch);
 }
 
 void CudaDevice::note_copied(const ops::Operation& operation, std::int64_t bytes, std::span<Block* const> reads,

@@ -4,6 +4,7 @@
 #include "gpu/staging.h"
 #include "gpu/stream.h"
 #include "ops/cuda/options.h"
+#include "ops/modelled/device.h"
 #include "ops/operator.h"
 
 #include <array>

@@ -10,12 +10,7 @@ constexpr unsigned kSince = 11000; // of CUDA: all of them are as old as that
 void* found(const char* symbol) {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult result{};
-#if CUDART_VERSION >= 12050
-  const cudaError_t error = cudaGetDriverEntryPointByVersion(symbol, &function, kSince, cudaEnableDefault, &result);
-#else
-  const cudaError_t error = cudaGetDriverEntryPoint(symbol, &function, cudaEnableDefault, &result);
-#endif
-  check(error, symbol);
+  check(cudaGetDriverEntryPointByVersion(symbol, &function, kSince, cudaEnableDefault, &result), symbol);
   if (result != cudaDriverEntryPointSuccess || function == nullptr)
     throw ops::DeviceLost(fmt::format("cuda: the driver has no {}, which maps memory; version {}.{} of CUDA or later is needed",
                                       symbol, kSince / 1000, kSince % 1000 / 10));

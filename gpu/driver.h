@@ -1,4 +1,4 @@
-// Functions of the driver for virtual memory, of which the runtime has none: it lends those of the driver that is there.
+// Functions of the driver for virtual memory, which the runtime has not: they are looked up through it.
 #pragma once
 
 #include <cuda.h>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/pages/locking.h"
+#include "ops/pages/pages.h"
 
 #include <cstddef>
 
@@ -11,7 +12,8 @@ namespace cairn::gpu {
 // reach from one piece into the next.
 class Registered final : public ops::Locking {
 public:
-  static constexpr std::int64_t kPiece = std::int64_t{2} << 20;
+  // A page of the host's, so that copies that are cut at pages are cut at pieces.
+  static constexpr std::int64_t kPiece = ops::Pages::kBytes;
   // What follows on what was registered before, if anything was, whose bytes were multiples of a piece.
   std::int64_t lock(void* memory, std::int64_t bytes) override;
   void unlock() noexcept override;

@@ -1,6 +1,5 @@
 // Orders work on different streams of an asynchronous device: each operation waits for the tickets that the memory blocks it
-// uses carry. Shared by the emulated device and the CUDA module, and called from the thread of the device. It says who has to
-// wait for what; the devices do the waiting.
+// uses carry. Called from the thread of the device. It says who has to wait for what; the devices do the waiting.
 #pragma once
 
 #include "ops/device.h"

@@ -1,7 +1,7 @@
 // What a user may say of a CUDA device: cuda[:N][,memory=SIZE][,host=SIZE]… (device_spec.h).
 #pragma once
 
-#include "ops/modelled/device.h"
+#include "ops/modelled/options.h"
 
 #include <cstdint>
 

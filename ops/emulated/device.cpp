@@ -6,6 +6,7 @@
 #include "ops/elements_lost.h"
 #include "ops/emulated/stream.h"
 #include "ops/mixing.h"
+#include "ops/pages/host_pages.h"
 
 #include <fmt/format.h>
 
@@ -51,7 +52,7 @@ public:
       : ModelledDevice("emulated", ledger, options,
                        std::make_unique<HostPages>(addresses_for(options.memory_bytes), kFewestAddresses), kAlignment,
                        options.forget_ordering),
-        options_(options) {}
+        behaviour_(options) {}
   // All streams have come to their ends before the first of them goes. Nobody looks at results any more, so what is queued stops
   // soon.
   ~EmulatedDevice() override {
@@ -73,8 +74,8 @@ public:
     work.inputs.assign(launch.inputs.begin(), launch.inputs.end());
     work.outputs.assign(launch.outputs.begin(), launch.outputs.end());
     work.attributes = launch.attributes;
-    work.modelled = options_.rates.of_kernel(launch.cost);
-    work.ready = held_until();
+    work.modelled = said().rates.of_kernel(launch.cost);
+    work.ready = take_held_until();
     const VirtualTime::Span span = queue(std::move(made), stream, launch.reads, launch.writes, [&] {
                                      for (const View& view : work.inputs) note_view(work, view, launch, false);
                                      for (const View& view : work.outputs) note_view(work, view, launch, true);
@@ -130,7 +131,7 @@ public:
     Work& work = made.front();
     work.ready = ready;
     stage(work, kind, kind == StreamKind::copy_in ? from : to);
-    const bool is_free = plans::is_unified(options_.streaming.policy); // what it takes is noted page by page
+    const bool is_free = plans::is_unified(said().streaming.policy); // what it takes is noted page by page
     if (is_free) work.modelled = 0;
     Block* const reads[] = {&from};
     Block* const writes[] = {&to};
@@ -164,7 +165,7 @@ private:
     bool locked = true;
     static_cast<const PagedBlock&>(on_host).physical(
         0, on_host.bytes, [&](std::uintptr_t, std::uintptr_t end) { locked = locked && end <= locked_end(); });
-    if (options_.pinned_bytes == 0 || locked) return;
+    if (said().pinned_bytes == 0 || locked) return;
     auto& buffer = staging_[kind == StreamKind::copy_in ? 0 : 1];
     if (buffer == nullptr) buffer = std::make_unique<LockedBuffer>(kStaging);
     work.through = {buffer->data(), buffer->size()};
@@ -196,9 +197,9 @@ private:
     raise_if_lost();
   }
   // Once it is lost, whoever waits for its work is told so, whatever he waits for.
-  bool is_lost() const { return options_.lost_after != 0 && queued_ > options_.lost_after; }
+  bool is_lost() const { return behaviour_.lost_after != 0 && queued_ > behaviour_.lost_after; }
   void raise_if_lost() const {
-    if (is_lost()) throw DeviceLost(fmt::format("{}: the device was lost after {} operations", name(), options_.lost_after));
+    if (is_lost()) throw DeviceLost(fmt::format("{}: the device was lost after {} operations", name(), behaviour_.lost_after));
   }
 
   Stream& stream(StreamKind kind) { return streams_[index_of(kind)]; }
@@ -244,8 +245,8 @@ private:
     work.to = to;
     work.from = from;
     work.bytes = static_cast<std::size_t>(bytes);
-    work.modelled = options_.rates.of_copy(direction, bytes);
-    if (options_.copies_take_their_time)
+    work.modelled = said().rates.of_copy(direction, bytes);
+    if (behaviour_.copies_take_their_time)
       work.transfer = std::chrono::nanoseconds(static_cast<std::int64_t>(work.modelled / 1000));
     return one;
   }
@@ -271,12 +272,12 @@ private:
 
   // Most operations begin at once; the others are late by up to a fifth of a millisecond.
   std::chrono::nanoseconds pause_before(const Operation& operation) const {
-    if (options_.random_delays == 0) return {};
-    const std::uint64_t random = next_mixed(next_mixed(options_.random_delays + index_of(operation.stream)) + operation.ticket);
+    if (behaviour_.random_delays == 0) return {};
+    const std::uint64_t random = next_mixed(next_mixed(behaviour_.random_delays + index_of(operation.stream)) + operation.ticket);
     return std::chrono::nanoseconds(random % 4 == 0 ? (random >> 8) % 200'000 : 0);
   }
 
-  EmulatedOptions options_;
+  EmulatedBehaviour behaviour_;
   std::unique_ptr<LockedBuffer> staging_[2]; // for each direction
   RaceChecker checker_;
   std::uint64_t queued_ = 0; // operations

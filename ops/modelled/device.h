@@ -6,26 +6,20 @@
 // never what a clock told.
 #pragma once
 
-#include "ops/modelled/virtual_time.h"
+#include "ops/modelled/options.h"
 #include "ops/pages/host_pages.h"
 #include "ops/pages/paged_arena.h"
 #include "ops/plans/room.h"
 #include "ops/streaming/backing.h"
 
+#include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace cairn::ops {
-
-// What a user may say of it (settings.h).
-struct ModelledOptions {
-  std::int64_t memory_bytes = 0; // budget of its own; 0: none
-  std::int64_t host_bytes = 0;   // of the host's memory for what streams; 0: no limit but the machine's budget
-  std::int64_t pinned_bytes = 0; // of it are to be locked; what is not goes through a buffer. 0: that does not matter
-  Backing::Streaming streaming;
-  Rates rates; // in virtual time
-};
 
 class ModelledDevice : public Device, public Backing, protected Progress {
 public:
@@ -83,13 +77,13 @@ protected:
   void give_back_block(Block* block) override;
   void wait_for(const Tickets& tickets) override;
 
-  // Of the host's memory that it has taken, what is locked is in front of that, by its pages' own addresses.
+  // Behind the last locked byte of the host's memory, by its pages' own addresses.
   std::uintptr_t locked_end() const { return on_host_->pages.locked_end(); }
   // When it would begin, as far as its memory, and `ready`, let it; when it would end, which is noted. bad_alloc.
   VirtualTime::Span add_time(const Operation& operation, Picoseconds duration, Picoseconds ready, std::span<Block* const> reads,
                              std::span<Block* const> writes);
   // Before which the next kernel does not begin; of one alone.
-  Picoseconds held_until() { return std::exchange(held_until_, 0); }
+  Picoseconds take_held_until() { return std::exchange(held_until_, 0); }
   void trace_kernel(StreamKind stream, const VirtualTime::Span& span, const Launch& launch);
   void trace_copy(std::string_view track, const VirtualTime::Span& span, std::int64_t bytes, const CopyLabel& label) noexcept;
   void trace_copy(StreamKind stream, const VirtualTime::Span& span, std::int64_t bytes, std::string_view reason) noexcept;

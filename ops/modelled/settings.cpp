@@ -30,7 +30,7 @@ bool ModelledSettings::read(std::string_view settings, std::string& message) {
     message = wrong_with(setting);
     if (!message.empty()) return false;
   }
-  return fits_together(message);
+  return finish(message);
 }
 
 // Takes one NAME=VALUE; what is wrong with it.
@@ -93,7 +93,8 @@ std::string ModelledSettings::wrong_with_policy(std::string_view name, std::stri
   return fmt::format("{}: expected policy=NAME, one of {}, got `{}`", device_, names, setting);
 }
 
-bool ModelledSettings::fits_together(std::string& message) {
+// What follows from all of them together.
+bool ModelledSettings::finish(std::string& message) {
   if (bandwidth_ != 0) options_.rates.bytes_in = options_.rates.bytes_out = bandwidth_;
   if (bandwidth_out_ != 0) options_.rates.bytes_out = bandwidth_out_;
   Backing::Streaming& streaming = options_.streaming;

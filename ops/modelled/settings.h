@@ -2,7 +2,7 @@
 // of them means.
 #pragma once
 
-#include "ops/modelled/device.h"
+#include "ops/modelled/options.h"
 
 #include <functional>
 #include <string>
@@ -29,7 +29,7 @@ public:
 private:
   std::string wrong_with(std::string_view setting);
   std::string wrong_with_policy(std::string_view name, std::string_view setting);
-  bool fits_together(std::string& message);
+  bool finish(std::string& message);
 
   ModelledOptions& options_;
   std::string_view device_;

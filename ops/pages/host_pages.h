@@ -25,7 +25,7 @@ public:
   bool unmap(std::int64_t at, std::int64_t count) override;
 
   std::int64_t locked_bytes() const { return locking_->bytes(); }
-  // What is locked is in front of that, by its pages' own addresses.
+  // Behind the last locked byte, by its pages' own addresses.
   std::uintptr_t locked_end() const { return reinterpret_cast<std::uintptr_t>(begin_ + locking_->bytes()); }
   // Why not all was locked that was to be; empty: it was.
   const std::string& lock_fault() const { return locking_->fault(); }

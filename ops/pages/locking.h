@@ -6,7 +6,7 @@
 
 namespace cairn::ops {
 
-// Bytes that are locked, and stay so as long as this does.
+// Bytes that are locked, until they are unlocked.
 class Locking {
 public:
   Locking() = default;
@@ -17,7 +17,7 @@ public:
   // Locks memory that begins where a page of the system does: all of it, or as much as there may be, from its beginning on and
   // in pages of the system. The bytes that were locked.
   virtual std::int64_t lock(void* memory, std::int64_t bytes) = 0;
-  // Whoever has the memory is about to give it back.
+  // Called before the memory is given back, by whoever has it.
   virtual void unlock() noexcept {}
 
   std::int64_t bytes() const { return bytes_; }
@@ -29,7 +29,7 @@ protected:
   std::string fault_;
 };
 
-// By the system. Counts against `ulimit -l`, as one sum of the process, until this goes: the memory is given back before that.
+// By the system, which unlocks what is given back. Counts against `ulimit -l`, as one sum of the process, until this goes.
 class LockedBytes final : public Locking {
 public:
   ~LockedBytes() override;

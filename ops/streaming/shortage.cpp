@@ -38,6 +38,8 @@ std::string with_ledger(const std::string& what, const Backing& backing, std::in
     text += (i == 0 ? "\n  of --device, what would have been enough for this operation: " : "; or ") + cures[i];
   if (least.memory > backing.device_budget() && backing.device_budget() != 0)
     text += "\n  what is enough for the whole run is `least_memory_bytes` in --stats of one without memory=";
+  if (least.host > backing.host_budget() && backing.host_budget() != 0)
+    text += "\n  of the host's memory `host_peak_bytes` in --stats of one with host=1TiB is enough for the whole run";
   return text;
 }
 

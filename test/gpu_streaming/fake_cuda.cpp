@@ -29,6 +29,7 @@ struct CUevent_st {
   std::shared_ptr<bool> done; // of what was recorded last; null: nothing was
 };
 struct CUstream_st {
+  int device = 0;
   struct Step {
     std::uint64_t number = 0;           // of all that was queued on any stream
     std::shared_ptr<bool> after, marks; // what it waits for, what it says is done; null: nothing
@@ -53,6 +54,8 @@ struct World {
   Counts counts;
   std::vector<std::string> faults;
   std::uint64_t random = 0, queued = 0;
+  int current = 0; // device
+  bool is_lost = false;
   std::set<CUstream_st*> streams;
   std::int64_t events = 0;
   int memory = -1;                                     // a file of the device's pages
@@ -110,7 +113,8 @@ bool advance(CUstream_st& stream) {
       ++world.counts.out_of_order;
       break;
     }
-  if (step.work) step.work();
+  if (world.counts.steps++ == world.settings.lost_at) world.is_lost = true;
+  if (step.work && !world.is_lost) step.work();
   if (step.marks != nullptr) *step.marks = true;
   stream.steps.pop_front();
   return true;
@@ -134,6 +138,7 @@ template <class Done> void let_pass_until(Done&& done) {
 }
 
 void queue(CUstream_st& stream, CUstream_st::Step step) {
+  if (stream.device != world.current) world.wrong("work is queued on a stream of another device than the current one");
   step.number = ++world.queued;
   stream.steps.push_back(std::move(step));
   if (world.dice(3) == 0) let_pass(world.dice(8));
@@ -266,6 +271,9 @@ CUresult set_access(CUdeviceptr at, std::size_t bytes, const CUmemAccessDesc* /*
   return mprotect(reinterpret_cast<void*>(at), bytes, PROT_READ | PROT_WRITE) == 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+// What a call tells that waits. An error stays.
+cudaError_t state() { return world.is_lost ? cudaErrorIllegalAddress : cudaSuccess; }
+
 } // namespace
 
 void begin(const Settings& settings) {
@@ -304,7 +312,10 @@ bool rows(OperatorId, const KernelCall&, cudaStream_t) { return false; }
 // --- the runtime
 const char* cudaGetErrorString(cudaError_t error) { return error == cudaErrorMemoryAllocation ? "out of memory" : "an error"; }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
-cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+cudaError_t cudaSetDevice(int device) {
+  world.current = device;
+  return cudaSuccess;
+}
 cudaError_t cudaDeviceSynchronize() {
   fake_cuda::let_pass_until(
       [] { return std::ranges::all_of(world.streams, [](const CUstream_st* s) { return s->steps.empty(); }); });
@@ -329,13 +340,13 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = new CUstream_st;
+  *stream = new CUstream_st{world.current, {}};
   world.streams.insert(*stream);
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   fake_cuda::let_pass_until([stream] { return stream->steps.empty(); });
-  return cudaSuccess;
+  return fake_cuda::state();
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   if (!stream->steps.empty()) world.wrong("a stream goes with work that was not done");
@@ -363,10 +374,12 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   fake_cuda::queue(*stream, {0, nullptr, event->done, {}});
   return cudaSuccess;
 }
-cudaError_t cudaEventQuery(cudaEvent_t event) { return event->done == nullptr || *event->done ? cudaSuccess : cudaErrorNotReady; }
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return event->done == nullptr || *event->done ? fake_cuda::state() : cudaErrorNotReady;
+}
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (event->done != nullptr) fake_cuda::let_pass_until([done = event->done] { return *done; });
-  return cudaSuccess;
+  return fake_cuda::state();
 }
 
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {

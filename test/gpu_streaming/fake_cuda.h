@@ -14,6 +14,7 @@ struct Settings {
   std::int64_t device_bytes = std::int64_t{1} << 30;
   std::int64_t registered_bytes = std::int64_t{1} << 30; // of the host's memory, at the most
   bool has_virtual_memory = true;
+  std::int64_t lost_at = -1; // the step of a stream, counted from 0, from which on nothing is done and all waits fail; -1: none
   std::int64_t refused_call = -1; // of those that take or map memory, counted from 0; -1: none
 };
 
@@ -21,12 +22,13 @@ struct Counts {
   std::int64_t copies = 0;           // that engines do beside everything
   std::int64_t copies_that_wait = 0; // since the host's memory is not registered
   std::int64_t kernels = 0;
+  std::int64_t steps = 0;        // of streams
   std::int64_t mapped_again = 0; // pages that were mapped already
   std::int64_t refusable = 0;    // calls that could have been refused
   std::int64_t out_of_order = 0; // work that was done before work of other streams that was queued earlier
 };
 
-// A fresh machine. What was left of the one before is a fault of it.
+// A fresh machine. Nothing is kept of the one before.
 void begin(const Settings& settings);
 // Whatever was done wrong since.
 const std::vector<std::string>& faults();

@@ -3,6 +3,8 @@
 #include "fake_cuda.h"
 
 #include "gpu/device.h"
+#include "ops/cpu/device/device.h"
+#include "ops/operators/runtime.h"
 #include "test/machine/embedding.h"
 #include "vm/api/handles.h"
 #include "vm/machine/tensors.h"
@@ -183,12 +185,61 @@ TEST_CASE("whatever the driver refuses, what is computed is right or there is an
   for (std::int64_t call = 0; call < calls; ++call) {
     CAPTURE(call);
     const Ran ran = run_on_fake(program, with_memory(10 * kMiB), {.refused_call = call});
-    if (!ran.error.empty()) continue;
+    if (!ran.error.empty()) {
+      CHECK_MESSAGE(ran.error.find("cuda") != std::string::npos, ran.error);
+      continue;
+    }
     CHECK(ran.output == right);
     ++done;
   }
   MESSAGE(done << " of " << calls << " refused calls changed nothing");
   CHECK(done > calls / 2);
+}
+
+TEST_CASE("a device that is lost ends the run with an error, and no number is read from it") {
+  const Program program(kMomentum);
+  const std::string right = run_on(program, {}).output;
+  run_on_fake(program, with_memory(48 << 10), {});
+  const std::int64_t steps = fake_cuda::counts().steps;
+  CHECK(steps > 1000);
+  int lost = 0;
+  for (std::int64_t step = 0; step < steps; step += steps / 17) {
+    CAPTURE(step);
+    const Ran ran = run_on_fake(program, with_memory(48 << 10), {.lost_at = step});
+    CHECK((ran.output == right || ran.output.empty()));
+    CHECK(ran.error.empty() == !ran.output.empty());
+    if (ran.error.empty()) continue;
+    ++lost;
+    CHECK_MESSAGE(ran.error.starts_with("cuda:0: "), ran.error);
+    CHECK_MESSAGE(ran.error.find("an error") != std::string::npos, ran.error);
+  }
+  CHECK(lost >= 15);
+}
+
+TEST_CASE("two devices of one thread do not get in each other's way") {
+  fake_cuda::begin({});
+  {
+    struct : ops::Ledger {
+      void charge(std::int64_t, std::int64_t) override {}
+    } ledger;
+    const std::unique_ptr<ops::Device> cpu = ops::make_cpu_device(ledger);
+    ops::CudaOptions options = with_memory(kMiB);
+    gpu::CudaDevice first(ledger, options);
+    options.index = 1;
+    gpu::CudaDevice second(ledger, options);
+    ops::Runtime runtime{*cpu};
+    const std::vector<float> numbers(1000, 1.F);
+    ops::Tensor a = runtime.from_host(ops::DType::f32, {1000}, first, numbers.data());
+    ops::Tensor b = runtime.from_host(ops::DType::f32, {1000}, second, numbers.data());
+    for (int i = 0; i < 5; ++i) {
+      a = runtime.apply(ops::OperatorId::add, {a, a});
+      b = runtime.apply(ops::OperatorId::add, {b, runtime.apply(ops::OperatorId::add, {b, b})});
+    }
+    CHECK(runtime.read_numbers(a)[999] == 32);
+    CHECK(runtime.read_numbers(b)[0] == 243);
+  }
+  for (const std::string& fault : fake_cuda::faults()) CHECK_MESSAGE(false, fault);
+  CHECK(fake_cuda::left_over() == 0);
 }
 
 TEST_CASE("a driver without virtual memory is refused with a reason") {

@@ -468,7 +468,7 @@ class Streaming(ToolTest):
 
     def test_the_end_of_the_ladder_says_what_each_memory_holds_and_what_would_have_been_enough(self):
         self.deep()
-        told = r"\n  of --device, what would have been enough for this operation: (.*)\n(?:  what is enough for the whole run is `least_memory_bytes` in --stats of one without memory=\n)?  tensors on (emulated|streaming): \d+ bytes; the largest holders:\n    \d+ bytes in \d+ tensors made by "
+        told = r"\n  of --device, what would have been enough for this operation: (.*)\n(?:  what is enough for the whole run is `least_memory_bytes` in --stats of one without memory=\n)?(?:  of the host's memory `host_peak_bytes` in --stats of one with host=1TiB is enough for the whole run\n)?  tensors on (emulated|streaming): \d+ bytes; the largest holders:\n    \d+ bytes in \d+ tensors made by "
         device = r"\n  the device's memory \(memory=\): \d+ of %d bytes in use"
         host = r"\n  the host's memory for what streams \(host=\): \d+ of %d bytes in use"
         disk = r"\n  the disk \(disk-size=\): \d+ of %d bytes in use"

@@ -240,8 +240,9 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
   app.add_flag("--check-nan", options.check_nan, "stop at the first NaN, in a tensor or a number, with its operator and line")
       ->disable_flag_override();
   app.add_flag("--trace", options.trace, "every instruction before it is executed, on standard error")->disable_flag_override();
-  app.add_option("--trace-file", options.trace_file,
-                 "a timeline of what an emulated device did in its virtual time, FILE.json, for Perfetto and chrome://tracing")
+  app.add_option(
+         "--trace-file", options.trace_file,
+         "a timeline of what an emulated device or a GPU did in its virtual time, FILE.json, for Perfetto and chrome://tracing")
       ->type_name("FILE");
   app.add_flag("--stats{-}", raw.stats, "counters as a line of JSON at exit, on standard error or into =FILE");
   app.add_flag("--explain{-}", raw.explain,

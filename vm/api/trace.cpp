@@ -115,7 +115,7 @@ cairn_status cairn_vm_trace(cairn_vm* vm, cairn_trace_function function, void* u
     cairn::machine::TensorWorld* const world = vm->engine.tensor_world.get();
     cairn::ops::Backing* const backing = world == nullptr ? nullptr : world->backing();
     if (backing == nullptr)
-      throw Refusal{CAIRN_BAD_ARGUMENT, "the device models no time that could be traced; an emulated device does, as a GPU does "
+      throw Refusal{CAIRN_BAD_ARGUMENT, "the processor models no time that could be traced; the emulated device does, and a GPU "
                                         "(emulated,memory=SIZE,host=SIZE)"};
     auto trace = std::make_unique<Trace>(vm->engine, function, user);
     backing->set_tracer(trace.get());
