@@ -74,7 +74,7 @@ TEST_CASE("a trace is refused where no time is modelled") {
     Vm vm(options);
     char* error = nullptr;
     CHECK(cairn_vm_trace(vm.vm, Traced::add, nullptr, &error) == CAIRN_BAD_ARGUMENT);
-    CHECK(taken(error).starts_with("the device models no time that could be traced; "));
+    CHECK(taken(error).starts_with("the processor models no time that could be traced; "));
   }
   Vm vm;
   CHECK(cairn_vm_trace(vm.vm, nullptr, nullptr, nullptr) == CAIRN_BAD_ARGUMENT);

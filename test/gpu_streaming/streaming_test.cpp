@@ -4,6 +4,7 @@
 
 #include "gpu/device.h"
 #include "ops/cpu/device/device.h"
+#include "ops/operator_ids.h"
 #include "ops/operators/runtime.h"
 #include "test/machine/embedding.h"
 #include "vm/api/handles.h"

@@ -161,8 +161,8 @@ class TraceFile(ToolTest):
     def test_what_is_refused(self):
         self.write("t.json", "kept")
         for options, why in ((["--device=emulated", "--trace-file=t.txt"], '--trace-file: expected a file whose name ends in .json, got "t.txt"'),
-                             (["--trace-file=t.json"], "--trace-file: the device models no time that could be traced; the emulated device does"),
-                             (["--device=cpu", "--trace-file=t.json"], "--trace-file: the device models no time that could be traced"),
+                             (["--trace-file=t.json"], "--trace-file: the processor models no time that could be traced; the emulated device does"),
+                             (["--device=cpu", "--trace-file=t.json"], "--trace-file: the processor models no time that could be traced"),
                              (["--device=emulated", "--stats=t.json", "--trace-file=t.json"], '--trace-file: "t.json" is already the file of --stats'),
                              (["--device=emulated", "--trace-file=no/t.json"], "no/t.json: error: cannot be written: No such file or directory"),
                              (["--device=emulated", "--trace-file=disk/../disk"], "expected a file whose name ends in .json")):
