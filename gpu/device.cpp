@@ -52,7 +52,7 @@ void CudaDevice::note(std::string_view who, cudaError_t error) {
 
 void CudaDevice::raise() {
   if (error_.empty()) return;
-  throw ops::DeviceLost(std::exchange(error_, {}));
+  throw ops::DeviceLost(error_);
 }
 
 // Of an operation that fails on its way, the stream knows nothing; who waits for it waits for what was queued before.

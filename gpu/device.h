@@ -50,7 +50,7 @@ private:
   EventPool events_;
   std::array<Stream, ops::kStreams> streams_;
   Staging staging_in_, staging_out_;
-  std::string error_; // of kernels, until somebody waits
+  std::string error_; // the first one: told to all who wait, since nothing that was queued behind it is to be read
 };
 
 } // namespace cairn::gpu

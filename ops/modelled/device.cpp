@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::int64_t kHostAlignment = SpillFile::kPage;        // so that a disk can be read and written past the page cache
 constexpr std::int64_t kMostAddresses = std::int64_t{256} << 30; // reserved where there is no budget
+constexpr std::int64_t kMostOfAll = std::int64_t{1} << 46;        // no machine has more memory
 constexpr double kPicoseconds = 1e12;                            // of a second
 
 } // namespace
@@ -18,7 +19,7 @@ constexpr double kPicoseconds = 1e12;                            // of a second
 // in the budget, which counts bytes in use: that pages are filled in part never makes a program fail whose tensors fit in.
 std::int64_t ModelledDevice::addresses_for(std::int64_t budget) {
   if (budget == 0) return kMostAddresses;
-  if (budget > kMostAddresses / 8) return std::max(kMostAddresses, 2 * budget);
+  if (budget > kMostAddresses / 8) return std::max(kMostAddresses, 2 * std::min(budget, kMostOfAll));
   return std::max(8 * budget, kFewestAddresses);
 }
 

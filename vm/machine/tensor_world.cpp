@@ -57,7 +57,9 @@ ops::Device& TensorWorld::device(std::string_view name) {
   if (ops::Device* found = find(name)) return *found;
   std::string message = fmt::format("there is no device `{}` in this run; it has cpu{}{}", name,
                                     accelerator_ != nullptr ? " and " : "", accelerator_ != nullptr ? accelerator_->name() : "");
-  if (accelerator_ == nullptr)
+  if (name == "emulated" || name.starts_with("cuda"))
+    message += fmt::format("; --device={} gives it", name);
+  else if (accelerator_ == nullptr)
     message += name == "streaming" ? "; --device=emulated,memory=SIZE,host=SIZE gives one to which tensors stream"
                                    : "; --device gives one, --device=emulated on any machine";
   throw ProgramError(message);
