@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kHostAlignment = SpillFile::kPage;        // so that a disk can be read and written past the page cache
 constexpr std::int64_t kMostAddresses = std::int64_t{256} << 30; // reserved where there is no budget
-constexpr std::int64_t kMostOfAll = std::int64_t{1} << 46;        // no machine has more memory
+constexpr std::int64_t kMostOfAll = std::int64_t{1} << 46;       // no machine has more memory
 constexpr double kPicoseconds = 1e12;                            // of a second
 
 } // namespace
