@@ -280,7 +280,8 @@ TEST_CASE("where neither host nor disk has room, nothing is lost") {
                  "use, and there is no disk to move them to (disk=FOLDER)\n"
                  "  the device's memory (memory=): 160 of 160 bytes in use\n"
                  "  the host's memory for what streams (host=): 80 of 80 bytes in use\n"
-                 "  of --device, what would have been enough for this operation: host=1KiB at least; or disk=FOLDER");
+                 "  of --device, what would have been enough for this operation: host=1KiB at least; or disk=FOLDER\n"
+                 "  of the host's memory `host_peak_bytes` in --stats of one with host=1TiB is enough for the whole run");
   const Numbers second = mixed({counting(10)}, 1);
   CHECK(read(*pair.stream, a) == counting(10));
   CHECK(read(*pair.stream, b) == second);
