@@ -2,7 +2,7 @@
 """Random trainings whose tensors stream to a device that is too small for them, with a disk and without, some of them along plans that the program
 has as values: the output is that of the processor, to the last bit, and the same again when a run is saved and resumed anywhere.
 
-    streamed.py --vmrun PATH [--count N] [--seed S] [--jobs N]     check programs S, S+1, ...
+    streamed.py --vmrun PATH [--count N] [--seed S] [--jobs N] [--device NAME]     check programs S, S+1, ... on emulated or cuda
     streamed.py --seed S --print                                   show program S
 
 Standard library only.
@@ -37,12 +37,12 @@ PRELUDE = spilled.PRELUDE.replace('(define N %d)' % spilled.WIDE, '(define N %d)
 class Streamed(spilled.Spilling):
     """Layers in a loop, as in spilled.py but smaller, in steps that begin with the parameters and a state."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, device):
         super().__init__(seed)
         self.random = r = random.Random('streamed %d' % seed)
         self.rows = [r.choice([16, 20, 32, 33])] * 3
         self.layers = [r.randint(4, 14)] * 3
-        self.device = 'emulated,memory=%dKiB,' % r.choice([50, 60, 100, 200])
+        self.device = '%s,memory=%dKiB,' % (device, r.choice([50, 60, 100, 200]))
         self.places = ['host=4MiB', 'host=%dKiB,disk=disk' % r.choice([60, 100, 300])]
 
     def program(self):
@@ -67,10 +67,10 @@ class Streamed(spilled.Spilling):
             '(newline) (write (map number (car a))) (write (map sumall (car a))) (write (random-real)) (newline)']) + '\n'
 
 
-def complaints(vmrun, seed):
+def complaints(vmrun, seed, device):
     """(whether anything was copied, complaints); None for a program that needs a larger device."""
     rng = random.Random(seed * 31 + 11)
-    streamed = Streamed(seed)
+    streamed = Streamed(seed, device)
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, 'program.scm'), 'w', encoding='utf-8') as file:
             file.write(streamed.program())
@@ -96,8 +96,8 @@ def complaints(vmrun, seed):
                 wrong.append('%s: output differs: %.300r and %.300r' % (name, output + got[1], right[1]))
 
         for place in streamed.places:
-            device = '--device=' + streamed.device + place
-            whole = run('--seed=%d' % seed, device, 'program.scm')
+            where = '--device=' + streamed.device + place
+            whole = run('--seed=%d' % seed, where, 'program.scm')
             if whole[0] == 3:
                 continue
             compare(place, whole)
@@ -107,7 +107,7 @@ def complaints(vmrun, seed):
             copied += told['device']['bytes_in']
             said, source = '', ['--seed=%d' % seed, 'program.scm']
             for _ in range(60):
-                last = run('--steps=%d' % rng.randint(1, told['steps']), '--save=z.capsule', device, *source)
+                last = run('--steps=%d' % rng.randint(1, told['steps']), '--save=z.capsule', where, *source)
                 said += last[1]
                 if last[0] != 75:
                     break
@@ -122,16 +122,18 @@ def complaints(vmrun, seed):
 
 
 def main():
-    options = frame.parser(40).parse_args()
+    parser = frame.parser(40)
+    parser.add_argument('--device', default='emulated')
+    options = parser.parse_args()
     if options.print:
-        s = Streamed(options.seed)
+        s = Streamed(options.seed, options.device)
         print(s.program() + '; --seed=%d --device=%s%s' % (options.seed, s.device, s.places[1]))
         return 0
     vmrun = os.path.abspath(options.vmrun)
     streamed = []
 
     def check(seed):
-        found = complaints(vmrun, seed)
+        found = complaints(vmrun, seed, options.device)
         if found[0]:
             streamed.append(seed)
         return found[1]
