@@ -12,8 +12,8 @@ namespace cairn::ops {
 struct ModelledOptions {
   std::int64_t memory_bytes = 0; // budget of its own; 0: none
   std::int64_t host_bytes = 0;   // of the host's memory for what streams; 0: no limit but the machine's budget
-  std::int64_t pinned_bytes =
-      0; // of it are to be locked; the rest goes through a buffer. 0: none, which costs nothing on the emulated device
+  // Of it are to be locked; the rest goes through a buffer. 0: none, which costs nothing on the emulated device.
+  std::int64_t pinned_bytes = 0;
   Backing::Streaming streaming;
   Rates rates; // in virtual time
 };

@@ -7,19 +7,8 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import driver
 from driver import ToolTest
+from streaming import UPDATES as NET
 
-NET = """(define (net w x) (if (null? w) (mean (* x x)) (net (cdr w) (dropout (tanh (matmul x (car w))) 0.1))))
-(define x (randn '(32 128)))
-(define (show t) (write (tensor->number (sum t))) (newline))
-(define (momentum p g v) (let ((v (+ (* 0.9 v) g))) (cons (- p (* 0.1 v)) v)))
-(define (train n w v)
-  (if (= n 0)
-      w
-      (let ((r (checkpoint-*j-update! (lambda (w) (net w x)) w 1.0 momentum v)))
-        (show (car r))
-        (train (- n 1) (cadr r) (caddr r)))))
-(for-each show (train 4 (map (lambda (i) (* 0.09 (randn '(128 128)))) (iota 16)) (map (lambda (i) (zeros '(128 128))) (iota 16))))
-"""
 STREAMS = "memory=300KiB,host=1MiB,disk=disk"
 
 
