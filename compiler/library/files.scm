@@ -121,6 +121,7 @@
                                       (if (if (= a 31) (= b 139) #f) "it is compressed, gunzip unpacks it" "is it another file?"))))
           ((not (assv type %idx-types))
            (%wrong-idx path 2 (format "expected the number of a type of elements, one of ~a, got ~a" (map car %idx-types) type)))
+          ((> axes 8) (%wrong-idx path 3 (format "expected at most 8 axes, got ~a; is it another file?" axes)))
           ((< (file-size path) (+ 4 (* 4 axes)))
            (%wrong-idx path 4 (format "expected the sizes of ~a axes, 4 bytes each, but the file ends at byte ~a; it is cut off, get it anew" axes (file-size path))))
           (else

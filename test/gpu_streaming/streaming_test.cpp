@@ -73,7 +73,7 @@ ops::CudaOptions with_memory(std::int64_t bytes) {
 // On a fresh fake, of which nothing may be left.
 Ran run_on_fake(const Program& program, const ops::CudaOptions& options, const fake_cuda::Settings& settings) {
   fake_cuda::begin(settings);
-  const Ran ran = run_on(program, [&](ops::Ledger& ledger) { return std::make_unique<gpu::CudaDevice>(ledger, options); });
+  Ran ran = run_on(program, [&](ops::Ledger& ledger) { return std::make_unique<gpu::CudaDevice>(ledger, options); });
   for (const std::string& fault : fake_cuda::faults()) CHECK_MESSAGE(false, fault);
   CHECK(fake_cuda::left_over() == 0);
   return ran;

@@ -228,7 +228,7 @@ TEST_CASE("a printer reads what it shows of a tensor") {
   CHECK(machine.output ==
         "#<tensor f64 (3000000 2000000)\n[" + row + "\n " + row + "\n " + row + "\n ...\n " + row + "\n " + row + "\n " + row +
             "]>\n" + "#<tensor i64 (2 1000)\n[[   0    1    2 ...  997  998  999]\n [1000 1001 1002 ... 1997 1998 1999]]>\n" +
-            "#<tensor f32 (1000000000 0)\n[[]\n []\n []\n ...\n []\n []\n []]>");
+            "#<tensor f32 (1000000000 0)\n[]>");
   CHECK(cairn_vm_work(machine.handle()) < 200'000);
 }
 

@@ -46,7 +46,8 @@ ArrayInFile array_of(FileCall& call, Value v) {
   ArrayInFile out;
   out.path = value::as_text(parts[0])->view();
   out.element = *element;
-  const std::string expected = fmt::format("{}: expected sizes and the number of a byte that are not negative", call.name);
+  const std::string file = fmt::format("{}: {}", call.name, shown_path(out.path));
+  const std::string expected = file + ": expected sizes and the number of a byte that are not negative";
   const auto natural = [&](Value n) {
     const std::int64_t i = call.engine.to_index(n, expected.c_str());
     if (i < 0) throw ProgramError(fmt::format("{}, got {}", expected, i));
@@ -56,17 +57,18 @@ ArrayInFile array_of(FileCall& call, Value v) {
   if (!parts[3].is_pair()) call.wrong(kArray, v); // without axes there are no rows
   out.rows = natural(parts[3].pair()->car);
   for (rest = parts[3].pair()->cdr; rest.is_pair(); rest = rest.pair()->cdr) {
-    if (out.row.rank() + 1 == ops::kMostAxes) throw ProgramError(fmt::format("{}: more than {} axes", call.name, ops::kMostAxes));
+    if (out.row.rank() + 1 == ops::kMostAxes) throw ProgramError(fmt::format("{}: expected at most {} axes", file, ops::kMostAxes));
     out.row.push_back(natural(rest.pair()->car));
   }
   if (rest != value::kNull) call.wrong(kArray, v);
-  out.bytes = out.row.elements();
   const auto times = [&](std::int64_t a, std::int64_t b) {
     if (__builtin_mul_overflow(a, b, &a))
-      throw ProgramError(fmt::format("{}: sizes that multiply to more than any file has", call.name));
+      throw ProgramError(file + ": sizes that multiply to more than any file has");
     return a;
   };
-  out.bytes = times(out.bytes, out.element.bytes());
+  const bool none = std::find(out.row.begin(), out.row.end(), 0) != out.row.end(); // then the others may be of any size
+  out.bytes = none ? 0 : out.element.bytes();
+  for (const std::int64_t size : out.row) out.bytes = times(out.bytes, size);
   out.stride = stride == value::kNull ? out.bytes : times(natural(stride), out.element.bytes());
   if (out.rows != 0)
     out.end = static_cast<std::uint64_t>(times(out.rows - 1, out.stride)) + static_cast<std::uint64_t>(out.bytes);

@@ -51,21 +51,22 @@ public:
   Writer(const ops::Tensor& t, const Environment& environment, const std::function<bool(std::string_view)>& put)
       : t_(t), floating_(ops::is_floating(t.dtype)), runtime_(*t.device()), meter_(environment.meter()), put_(put),
         elements_(environment.accounts()) {
-    // Brackets around nothing are shown like elements.
-    std::int64_t most = 1;
-    for (std::int64_t size : t.shape)
-      most = most > kMostElements ? most : most * std::max<std::int64_t>(1, std::min(size, kMostElements + 1));
+    const std::int64_t elements = t.elements();
+    if (elements == 0) return;
     std::int64_t count = 1;
     for (int axis = 0; axis < t.rank(); ++axis) {
-      axes_.push_back(shown(t.shape[axis], most <= kMostElements));
+      axes_.push_back(shown(t.shape[axis], elements <= kMostElements));
       count *= indices_in(axes_.back());
     }
-    if (count == 0) return;
     elements_.resize(static_cast<std::size_t>(count));
     read(0, t, 0);
     for (std::uint64_t bits : elements_) width_ = std::max(width_, text_of(bits).size());
   }
-  void write() { level(0, 0); }
+  // Brackets around nothing are shown once, as NumPy does: of eight axes there may be many more of them than anyone reads.
+  void write() {
+    if (elements_.empty()) return put("[]");
+    level(0, 0);
+  }
 
 private:
   // The corners of `part`, cut along the axes before `axis`; `at` is the number of its first element among those shown.
