@@ -57,13 +57,13 @@ ArrayInFile array_of(FileCall& call, Value v) {
   if (!parts[3].is_pair()) call.wrong(kArray, v); // without axes there are no rows
   out.rows = natural(parts[3].pair()->car);
   for (rest = parts[3].pair()->cdr; rest.is_pair(); rest = rest.pair()->cdr) {
-    if (out.row.rank() + 1 == ops::kMostAxes) throw ProgramError(fmt::format("{}: expected at most {} axes", file, ops::kMostAxes));
+    if (out.row.rank() + 1 == ops::kMostAxes)
+      throw ProgramError(fmt::format("{}: expected at most {} axes", file, ops::kMostAxes));
     out.row.push_back(natural(rest.pair()->car));
   }
   if (rest != value::kNull) call.wrong(kArray, v);
   const auto times = [&](std::int64_t a, std::int64_t b) {
-    if (__builtin_mul_overflow(a, b, &a))
-      throw ProgramError(file + ": sizes that multiply to more than any file has");
+    if (__builtin_mul_overflow(a, b, &a)) throw ProgramError(file + ": sizes that multiply to more than any file has");
     return a;
   };
   const bool none = std::find(out.row.begin(), out.row.end(), 0) != out.row.end(); // then the others may be of any size
