@@ -49,7 +49,7 @@
 ; A policy that adapts bounds: the deviation is to be that share of the mean magnitude of the parameter's momentum, and is renewed every so many steps. It is a value of
 ; the program, (%adaptive share every steps-left bounds), and changes nothing by itself.
 (define (adaptive-policy share every)
-  (if (not (if (number? share) (> share 0) #f)) (error "adaptive-policy: expected a share of the momentum above 0, such as .01, got" share))
+  (if (not (if (number? share) (< 0 share +inf.0) #f)) (error "adaptive-policy: expected a share of the momentum above 0 that is finite, such as .01, got" share))
   (if (not (if (integer? every) (> every 0) #f)) (error "adaptive-policy: expected a number of steps between renewals, 1 or more, got" every))
   (list '%adaptive share every 0 0))
 (define (%adaptive? x) (if (pair? x) (eq? (car x) '%adaptive) #f))
@@ -94,9 +94,11 @@
          (apply append (build-list (vector-length x) (lambda (i) (define (at v) (vector-ref v i)) (%error-squares (at x) (part exact at) (part lossy at))))))
         ((if (tensor? x) (%has-derivative? x) #f)
          (let ((a (%wide exact)) (b (%wide lossy)))
-           (list (cons (size x) (map %sum-of-squares (list a b (- a b)))))))
+           (list (cons (size x) (map %sum-of-squares (list a b (%difference a b)))))))
         (else '())))
 (define (%wide cotangent) (if (tensor? cotangent) (cast cotangent 'f64) 0.))
+(define (%difference a b) ; equal infinities have none
+  (if (if (tensor? a) #t (tensor? b)) (where (= a b) 0 (- a b)) (- a b)))
 (define (%sum-of-squares t) (if (tensor? t) (sumall (square t)) (* t t)))
 
 ; By the distance of both vectors on the unit sphere, which tells small angles.

@@ -192,7 +192,11 @@
 
 ;;; case no-share
 (adaptive-policy -1 10)
-; expect error: adaptive-policy: expected a share of the momentum above 0, such as .01, got -1
+; expect error: adaptive-policy: expected a share of the momentum above 0 that is finite, such as .01, got -1
+
+;;; case a-share-without-end
+(adaptive-policy +inf.0 4)
+; expect error: adaptive-policy: expected a share of the momentum above 0 that is finite, such as .01, got \+inf.0
 
 ;;; case no-steps
 (adaptive-policy .01 0)

@@ -141,6 +141,23 @@
 (with-lossy-tape "absolute=1,size=3" (lambda () 1))
 ; expect error: with-lossy-tape: lossy policy: there is no option 'size'
 
+;;; case no-policy-with-options
+(with-lossy-tape "none,form=small" (lambda () 1))
+; expect error: with-lossy-tape: lossy policy: 'none' keeps everything exactly, so nothing may stand behind it
+
+;;; case nothing-behind-the-comma
+(with-lossy-tape "relative=1," (lambda () 1))
+; expect error: with-lossy-tape: lossy policy: there is no option ''
+
+;;; case nothing-behind-the-plus
+(with-lossy-tape "relative=1,operators=convolution+" (lambda () 1))
+; expect error: with-lossy-tape: lossy policy: '' names no operators
+
+;;; case gradients-that-are-infinite-alike
+(check-lossy (lambda (x) (sumall (/ x 0.))) (fill '(3) 1.))
+; expect: check-lossy: tensor 1, sizes (3): exact
+; expect: check-lossy: all together: exact
+
 ;;; case no-text
 (with-lossy-tape 'none (lambda () 1))
 ; expect error: with-lossy-tape: expected a string, got none

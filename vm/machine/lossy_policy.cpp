@@ -16,7 +16,8 @@ constexpr std::string_view kNone = "none", kAbsolute = "absolute", kRelative = "
                            kOperators = "operators", kConvolution = "convolution", kProduct = "product", kForm = "form",
                            kFast = "fast", kSmall = "small";
 
-// What is in front of the sign, which goes from the text together with that.
+// What is in front of the sign, which goes from the text together with that. Where there is no sign nothing is left, not even
+// an empty text.
 std::string_view taken_until(std::string_view& text, char sign) {
   const auto at = text.find(sign);
   const std::string_view part = text.substr(0, at);
@@ -27,6 +28,10 @@ std::string_view taken_until(std::string_view& text, char sign) {
 bool parse_bound(std::string_view part, LossyPolicy& policy, std::string& error) {
   const bool bounded = part.find('=') != std::string_view::npos;
   const std::string_view name = taken_until(part, '=');
+  if (name == kNone) {
+    error = "lossy policy: 'none' keeps everything exactly, so nothing may stand behind it";
+    return false;
+  }
   if (name == kAdaptive) {
     policy.adaptive = true;
     if (bounded)
@@ -55,13 +60,14 @@ bool parse_operators(std::string_view names, LossyPolicy& policy, std::string& e
   do {
     const std::string_view name = taken_until(names, '+');
     bool& named = name == kProduct ? policy.products : policy.convolutions;
-    if ((name != kProduct && name != kConvolution) || named) {
+    const bool known = name == kProduct || name == kConvolution;
+    if (!known || named) {
       error = fmt::format("lossy policy: '{}' {}; operators={}+{} names all that there are", name,
-                          named ? "is there twice" : "names no operators", kConvolution, kProduct);
+                          known ? "is there twice" : "names no operators", kConvolution, kProduct);
       return false;
     }
     named = true;
-  } while (!names.empty());
+  } while (names.data() != nullptr);
   return true;
 }
 
@@ -81,7 +87,7 @@ bool parse(std::string_view text, LossyPolicy& policy, std::string& error) {
   if (text == kNone) return true;
   if (!parse_bound(taken_until(text, ','), policy, error)) return false;
   bool operators = false, form = false; // whether they have been there
-  while (!text.empty()) {
+  while (text.data() != nullptr) {
     std::string_view part = taken_until(text, ',');
     const std::string_view option = taken_until(part, '=');
     if (option != kOperators && option != kForm) {
