@@ -5,6 +5,7 @@ import pathlib
 import random
 import re
 import subprocess
+import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -74,6 +75,8 @@ def keep(target, name, data):
 
 
 def main():
+    if missing := [name for name in ("vmc", "vmrun") if not (BIN / name).exists()]:
+        sys.exit(f"There is no {' and no '.join(missing)} in {BIN}; ninja -C build makes them")
     for target in ("reader_compiler", "file_formats", "module_loader", "capsule_loader", "plan_loader", "vm_random", "folder_names"):
         folder = HERE / "corpus" / target
         folder.mkdir(parents=True, exist_ok=True)
