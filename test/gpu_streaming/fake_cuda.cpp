@@ -255,8 +255,9 @@ CUresult unmap(CUdeviceptr at, std::size_t bytes) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   world.open.erase(at);
-  mmap(reinterpret_cast<void*>(at), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-  return CUDA_SUCCESS;
+  void* const there =
+      mmap(reinterpret_cast<void*>(at), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  return there == MAP_FAILED ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
 CUresult set_access(CUdeviceptr at, std::size_t bytes, const CUmemAccessDesc* /*access*/, std::size_t /*count*/) {
