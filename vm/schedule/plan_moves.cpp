@@ -25,14 +25,11 @@ public:
       return;
     }
     Asking::now();
-    const std::vector<Parts> forms = parts_of(t_.profile_, t_.forms_, base, to);
-    const Parts& parts = forms.front();
-    Choice best;
-    for (std::size_t first = base; first <= to; ++first)
-      for (std::size_t last = first; last <= to; ++last)
-        for (std::uint32_t form = 0; form < (first == last ? 1 : forms.size()) && t_.in_family(base, first, last, to); ++form)
-          consider(best, {first, last, t_.group(forms[form], first, last, to, false), form}, cells, base, to);
+    std::vector<Parts> forms = parts_of(t_.profile_, t_.forms_, base, to, base);
+    const Choice best = choice(forms, to, cells);
     if (t_.family_ == Family::free && base + 1 < to) {
+      Parts& parts = forms.front();
+      for (std::size_t first = base; first <= to; ++first) parts.weigh(first);
       const Tables::Passing passing = passed(parts, to);
       if (passed_by(parts, passing, base, to, cells) < best.cost) {
         if (!held) add(Move::Kind::keep, base);
@@ -87,6 +84,22 @@ private:
     float cost = kNever;
   };
 
+  // The first of those that cost what the table says, unless passing by the base costs that.
+  Choice choice(std::vector<Parts>& forms, std::size_t to, std::size_t cells) const {
+    const std::size_t base = forms.front().base();
+    const float least = t_.whole_of(base, to)[cells];
+    Choice best;
+    t_.for_each_pair(base, to, [&](std::size_t first, std::size_t last) {
+      const float others = t_.whole_of(last, to)[cells], earlier = t_.whole_of(base, first)[cells];
+      for (std::uint32_t form = 0; form < (first == last ? 1 : forms.size()); ++form) {
+        // With more memory behind it than there is; what costs too much even so need not be weighed.
+        if (forms[form].cost(first, last) + others + earlier > least) continue;
+        forms[form].weigh(first);
+        consider(best, {first, last, t_.group(forms[form], first, last, to, false), form}, cells, base, to);
+      }
+    });
+    return best;
+  }
   void add(Move::Kind kind, std::size_t at) { moves.push_back({kind, static_cast<std::uint32_t>(at), 0}); }
   void advance(std::size_t from, std::size_t to) {
     for (std::size_t i = from; i < to; ++i) add(Move::Kind::advance, i);
@@ -167,7 +180,8 @@ private:
       if (tapes) {
         go(at, now.last, to, cells - now.group.keep);
       } else {
-        const Parts from_here(t_.profile_, at, to);
+        Parts from_here(t_.profile_, at, to);
+        from_here.weigh(part.first);
         Choice best;
         // What lies in front of part.first costs nothing here, so it is its own base.
         for (std::size_t last = part.first; last <= to; ++last)

@@ -1,109 +1,138 @@
-// Weighs the building blocks of plans.
+// Weighs the building blocks of plans. What tapes hold is a sum over births, of which those count that are not older than the
+// base. So for a base one boundary earlier one birth is added to each of these sums.
 #include "vm/schedule/plan_parts.h"
 
 namespace cairn::schedule {
 
-Parts::Parts(const Profile& profile, std::size_t base, std::size_t end)
-    : base_(base), count_(end + 1 - base), newer_(count_, 0), advance_peak_(count_, 0), advancing_(count_),
-      advance_cost_(count_, 0), tapes_(count_ * count_) {
-  for (std::size_t i = base; i <= end; ++i)
-    for (std::size_t k = base; k < i; ++k) newer_[i - base] += profile.reach[i][k];
-  for (std::size_t i = base; i < end; ++i) {
+Parts::Parts(const Profile& profile, std::size_t base, std::size_t end, std::size_t least_base)
+    : profile_(&profile), least_base_(least_base), base_(base), end_(end) {
+  const std::size_t boundaries = end + 1 - least_base;
+  forward_.assign(boundaries, 0);
+  taped_ = newer_ = advance_peak_ = alive_ = forward_;
+  weighed_.assign(boundaries, false);
+  sums_.resize(boundaries * (boundaries + 1) / 2);
+  tapes_.resize(sums_.size());
+  shared_.resize(boundaries);
+  for (std::size_t i = least_base; i < end; ++i) {
     const Interval& interval = profile.intervals[i];
-    advance_cost_[i + 1 - base] = advance_cost_[i - base] + static_cast<double>(interval.forward);
-    // Of what is older than the interval the state at its start has all.
-    advancing_[i - base] = {newer_[i - base] + profile.reach[i + 1][i] + interval.advancing,
-                            newer_[i + 1 - base] + interval.advancing_alone};
-    advance_peak_[i + 1 - base] = std::max(advance_peak_[i - base], step_peak(i));
+    forward_[i + 1 - least_base] = forward_to(i) + interval.forward;
+    taped_[i + 1 - least_base] = taped_to(i) + interval.taped + interval.sweep;
+    for (const TapeShare& share : interval.shares)
+      if (share.birth >= least_base) shared_[share.birth - least_base].push_back({i, &share});
   }
-  for (std::size_t k = base; k < end; ++k) born_.push_back(born_aside(profile, k));
-  for (std::size_t first = base; first <= end; ++first) weigh(profile, first);
+  for (std::size_t i = base; i <= end; ++i)
+    for (std::size_t k = base; k < i; ++k) newer_[i - least_base] += profile.reach[i][k];
+  weigh_states();
 }
 
-std::vector<Parts> parts_of(const Profile& profile, const std::vector<Profile>& forms, std::size_t base, std::size_t end) {
+std::vector<Parts> parts_of(const Profile& profile, const std::vector<Profile>& forms, std::size_t base, std::size_t end,
+                            std::size_t least_base) {
   std::vector<Parts> parts;
   parts.reserve(forms.size() + 1);
-  parts.emplace_back(profile, base, end);
-  for (const Profile& form : forms) parts.emplace_back(form, base, end);
+  parts.emplace_back(profile, base, end, least_base);
+  for (const Profile& form : forms) parts.emplace_back(form, base, end, least_base);
   return parts;
 }
 
-void Parts::weigh(const Profile& profile, std::size_t first) {
-  const std::size_t end = base_ + count_ - 1;
-  tapes_[index(first, first)].keep = newer(first);
-  // What tapes share, by birth, and births of that which are not older than the base.
-  struct Shared {
-    std::vector<std::uint64_t> bytes;
-    std::vector<std::uint32_t> births;
+void Parts::move_base() {
+  --base_;
+  for (std::size_t i = base_ + 1; i <= end_; ++i) newer_[i - least_base_] += profile_->reach[i][base_];
+  weigh_states();
+  note_alive(base_);
+  for (std::size_t first = base_ + 1; first <= end_; ++first) {
+    if (!is_weighed(first)) continue;
+    add_birth(base_, first);
+    weigh_tapes(first);
+  }
+}
+
+void Parts::weigh(std::size_t first) {
+  if (is_weighed(first)) return;
+  weighed_[first - least_base_] = true;
+  std::uint64_t own = 0; // what they do not share
+  for (std::size_t i = first; i < end_; ++i) {
+    own += profile_->intervals[i].tape;
+    sums_[index(first, i + 1)] = {own, own, own, own, own};
+  }
+  for (std::size_t birth = base_; birth < end_; ++birth) {
+    if (shared_[birth - least_base_].empty()) continue;
+    note_alive(birth);
+    add_birth(birth, first);
+  }
+  weigh_tapes(first);
+}
+
+void Parts::weigh_states() {
+  advance_peak_[base_ - least_base_] = 0;
+  for (std::size_t i = base_; i < end_; ++i)
+    advance_peak_[i + 1 - least_base_] = std::max(advance_peak_[i - least_base_], step_peak(i));
+}
+
+void Parts::note_alive(std::size_t birth) {
+  for (std::size_t i = birth + 1; i <= end_; ++i) alive_[i - least_base_] = profile_->reach[i][birth];
+}
+
+// What tapes and a state hold of one birth overlaps by at least what they hold together beyond all there is, and by what one of
+// them at least has in common with the state.
+void Parts::add_birth(std::size_t birth, std::size_t first) {
+  const std::vector<Shared>& shared = shared_[birth - least_base_];
+  auto next = std::ranges::lower_bound(shared, first, {}, &Shared::interval);
+  if (next == shared.end()) return;
+  const auto alive = [&](std::size_t boundary) { return alive_[boundary - least_base_]; };
+  const auto beside = [](std::uint64_t all, std::uint64_t state, std::uint64_t tapes) {
+    return std::min(all - std::min(all, state), tapes);
   };
-  Shared of_tapes{std::vector<std::uint64_t>(end, 0), {}};
-  std::vector<std::uint64_t> at_its_end(end); // what of it one of them at least has in common with the state at their end
-  std::uint64_t own = 0;                      // what they do not share
-  for (std::size_t i = first; i < end; ++i) {
-    const Interval& interval = profile.intervals[i];
-    own += interval.tape;
-    const auto add = [&](Shared& shared, std::size_t form) {
-      for (const TapeShare& share : interval.shares) {
-        if (share.birth < base_) continue; // the base holds it
-        const std::uint64_t bytes = share.forms[form].bytes;
-        if (shared.bytes[share.birth] == 0 && bytes != 0) shared.births.push_back(share.birth);
-        shared.bytes[share.birth] += bytes - (i > first ? before_of(profile, i, share, form) : 0);
-      }
-    };
-    const auto born = [&](std::size_t k, bool in_work) { return in_work && k == i ? profile.born[i] : born_[k - base_]; };
-    // What tapes and a state hold of one birth overlaps by at least what they hold together beyond all there is.
-    const auto held = [&](const Shared& shared, bool in_work) {
-      std::uint64_t bytes = own;
-      for (const std::uint32_t k : shared.births) bytes += std::min(born(k, in_work), shared.bytes[k]);
-      return bytes;
-    };
-    const auto held_beside_both = [&](const Shared& shared, bool in_work) {
-      std::uint64_t bytes = own + newer(i) + profile.reach[i + 1][i];
-      for (const std::uint32_t k : shared.births) {
-        const std::uint64_t all = born(k, in_work), state = profile.reach[k == i ? i + 1 : i][k];
-        bytes += std::min(all - std::min(all, state), shared.bytes[k]);
-      }
-      return bytes;
-    };
-    for (const std::uint32_t k : of_tapes.births) // what died has gone from the state
-      if (k < i) at_its_end[k] -= std::min(at_its_end[k], profile.reach[i][k] - profile.reach[i + 1][k]);
-    const auto note_after = [&](std::vector<std::uint64_t>& common, std::size_t form) {
-      for (const TapeShare& share : interval.shares)
-        if (share.birth >= base_) common[share.birth] = std::max(common[share.birth], share.forms[form].after);
-    };
-    const auto held_beside_end = [&](const Shared& shared, const std::vector<std::uint64_t>& common, bool in_work) {
-      std::uint64_t bytes = own + newer(i + 1);
-      for (const std::uint32_t k : shared.births) {
-        const std::uint64_t all = born(k, in_work), at_end = profile.reach[i + 1][k], tapes = std::min(all, shared.bytes[k]);
-        bytes += std::min(all - std::min(all, at_end), tapes - std::min(tapes, common[k]));
-      }
-      return bytes;
-    };
-    const auto running = [&](const Shared& shared, const std::vector<std::uint64_t>& common) {
-      return Running{held_beside_both(shared, true) + interval.taping,
-                     held_beside_end(shared, common, true) + interval.taping_alone};
-    };
-    Tapes& now = tapes_[index(first, i + 1)];
-    Shared at_first; // until the last one is lean
-    const bool lean = interval.form != 0;
-    if (lean) {
-      at_first = of_tapes;
-      add(at_first, 0);
-      std::vector<std::uint64_t> common = at_its_end;
-      note_after(common, 0);
-      now.taping = running(at_first, common);
+  const std::uint64_t aside = born_aside(*profile_, birth);
+  std::uint64_t bytes = 0, common = 0; // of those that were put aside; with the state at the end of the last one
+  for (std::size_t i = next->interval; i < end_; ++i) {
+    const Interval& interval = profile_->intervals[i];
+    const bool made_here = i == birth;
+    const std::uint64_t all = made_here ? profile_->born[i] : aside, at_end = alive(i + 1),
+                        at_start = made_here ? at_end : alive(i);
+    if (!made_here) common -= std::min(common, at_start - at_end); // what died has gone from the state
+    std::uint64_t now = bytes, common_now = common;                // until the last one is lean
+    if (next != shared.end() && next->interval == i) {
+      const TapeShare& share = *next++->share;
+      const auto fresh = [&](std::size_t form) {
+        return share.forms[form].bytes - (i > first ? before_of(*profile_, i, share, form) : 0);
+      };
+      now += fresh(0);
+      common_now = std::max(common, share.forms[0].after);
+      bytes += fresh(interval.form);
+      common = std::max(common, share.forms[interval.form].after);
     }
-    add(of_tapes, interval.form);
-    note_after(at_its_end, interval.form);
-    if (!lean) now.taping = running(of_tapes, at_its_end);
-    const Tapes& before = tapes_[index(first, i)];
-    now.cost = before.cost + static_cast<double>(interval.taped) + static_cast<double>(interval.sweep);
-    now.tape_peak = std::max(before.tape_peak, now.taping.least());
-    now.beside_sweep = held(of_tapes, false) + profile.cotangents[i + 1];
-    now.sweep_peak = now.sweep_peak_aside = std::max(before.sweep_peak_aside, now.beside_sweep + interval.sweeping());
-    if (lean)
-      now.sweep_peak = std::max(now.sweep_peak, held(at_first, true) + profile.cotangents[i + 1] + interval.sweeping_of[0]);
-    now.keep = held_beside_end(of_tapes, at_its_end, false);
+    const auto beside_end = [&](std::uint64_t most, std::uint64_t of_tapes, std::uint64_t in_common) {
+      const std::uint64_t tapes = std::min(most, of_tapes);
+      return beside(most, at_end, tapes - std::min(tapes, in_common));
+    };
+    Sums& sums = sums_[index(first, i + 1)];
+    sums.beside_both += beside(all, at_start, now);
+    sums.beside_end += beside_end(all, now, common_now);
+    sums.alone += std::min(all, now);
+    sums.aside += std::min(aside, bytes);
+    sums.aside_beside_end += beside_end(aside, bytes, common);
+  }
+}
+
+Parts::Running Parts::taping(std::size_t first, std::size_t at) const {
+  const Sums& sums = sums_[index(first, at + 1)];
+  const Interval& interval = profile_->intervals[at];
+  return {sums.beside_both + newer(at) + profile_->reach[at + 1][at] + interval.taping,
+          sums.beside_end + newer(at + 1) + interval.taping_alone};
+}
+
+void Parts::weigh_tapes(std::size_t first) {
+  tapes_[index(first, first)].keep = newer(first);
+  std::uint64_t tape_peak = 0, sweep_peak = 0; // the latter if all of them have been put aside before
+  for (std::size_t i = first; i < end_; ++i) {
+    const Interval& interval = profile_->intervals[i];
+    const Sums& sums = sums_[index(first, i + 1)];
+    const std::uint64_t cotangents = profile_->cotangents[i + 1];
+    tape_peak = std::max(tape_peak, taping(first, i).least());
+    sweep_peak = std::max(sweep_peak, sums.aside + cotangents + interval.sweeping());
+    // The last one is not lean if it was not put aside.
+    const std::uint64_t not_lean = interval.form == 0 ? 0 : sums.alone + cotangents + interval.sweeping_of[0];
+    tapes_[index(first, i + 1)] = {tape_peak, std::max(sweep_peak, not_lean), sums.aside_beside_end + newer(i + 1)};
   }
 }
 

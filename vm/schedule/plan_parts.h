@@ -12,50 +12,90 @@ namespace cairn::schedule {
 // everything that is held for what lies before it.
 class Parts {
 public:
-  // Of what lies between two boundaries.
-  Parts(const Profile& profile, std::size_t base, std::size_t end);
+  // Of what lies between two boundaries of the profile, which outlives it; the base may be moved to `least_base`.
+  Parts(const Profile& profile, std::size_t base, std::size_t end) : Parts(profile, base, end, base) {}
+  Parts(const Profile& profile, std::size_t base, std::size_t end, std::size_t least_base);
 
   std::size_t base() const { return base_; }
+  // To the boundary in front of it. What was weighed is added to, which takes a part of the time that weighing it takes.
+  void move_base();
   // Of the state at `boundary`.
-  std::uint64_t newer(std::size_t boundary) const { return newer_[boundary - base_]; }
+  std::uint64_t newer(std::size_t boundary) const { return newer_[boundary - least_base_]; }
   // Of running one interval: if the states at both its ends are held meanwhile, or that at its end alone.
   struct Running {
     std::uint64_t beside_both = 0, beside_end = 0;
     std::uint64_t least() const { return std::min(beside_both, beside_end); } // no more than either is needed
   };
-  Running advancing(std::size_t at) const { return advancing_[at - base_]; }
-  // On the tape behind those from `first` on.
-  Running taping(std::size_t first, std::size_t at) const { return tapes_[index(first, at + 1)].taping; }
+  // Of what is older than the interval the state at its start has all.
+  Running advancing(std::size_t at) const {
+    const Interval& interval = profile_->intervals[at];
+    return {newer(at) + profile_->reach[at + 1][at] + interval.advancing, newer(at + 1) + interval.advancing_alone};
+  }
   // Of advancing over interval `at`, and from the base to `first`, the cotangents not counted.
   std::uint64_t step_peak(std::size_t at) const { return advancing(at).least(); }
-  double advance_cost(std::size_t first) const { return advance_cost_[first - base_]; }
-  std::uint64_t advance_peak(std::size_t first) const { return advance_peak_[first - base_]; }
-  // Of taping and sweeping [first, last): what it costs; the most bytes while it is taped, the cotangents not counted, and while
-  // it is swept, with them.
+  std::uint64_t advance_peak(std::size_t first) const { return advance_peak_[first - least_base_]; }
+  // Of advancing from the base to `first`, running [first, last) on tapes and sweeping these.
+  float cost(std::size_t first, std::size_t last) const {
+    return static_cast<float>(static_cast<double>(forward_to(first) - forward_to(base_) + taped_to(last) - taped_to(first)));
+  }
+  // The same if the state at `first` is current.
+  float cost_there(std::size_t first, std::size_t last) const {
+    return static_cast<float>(static_cast<double>(taped_to(last) - taped_to(first)));
+  }
+  // Of running [first, last) on tapes, and sweeping these: the most bytes while it is taped, the cotangents not counted, and
+  // while it is swept, with them.
   struct Tapes {
-    double cost = 0;
     std::uint64_t tape_peak = 0;
     std::uint64_t sweep_peak = 0;
-    std::uint64_t sweep_peak_aside = 0; // if all of them have been put aside before; the last one may not be lean otherwise
-    std::uint64_t keep = 0;             // what the tapes and the state at `last` weigh while what lies behind is reversed
-    Running taping;                     // of the last of them; and while that is swept, what is held if all were put aside
-    std::uint64_t beside_sweep = 0;     // before, beside what its sweep takes
+    std::uint64_t keep = 0; // what the tapes and the state at `last` weigh while what lies behind is reversed
   };
+  // What begins there has to be weighed before it is asked for.
+  void weigh(std::size_t first);
+  bool is_weighed(std::size_t first) const { return weighed_[first - least_base_]; }
   const Tapes& tapes(std::size_t first, std::size_t last) const { return tapes_[index(first, last)]; }
+  // Of the last of them: on the tape behind those from `first` on; and while it is swept, if all were put aside before, what is
+  // held beside what its sweep takes.
+  Running taping(std::size_t first, std::size_t at) const;
+  std::uint64_t beside_sweep(std::size_t first, std::size_t at) const {
+    return sums_[index(first, at + 1)].aside + profile_->cotangents[at + 1];
+  }
 
 private:
-  std::size_t index(std::size_t first, std::size_t last) const { return (first - base_) * count_ + (last - base_); }
-  void weigh(const Profile& profile, std::size_t first);
+  // What tapes hold together, those before the last one put aside, that neither the base nor the states beside them hold.
+  struct Sums {
+    std::uint64_t beside_both = 0, beside_end = 0; // while the last one is in work, beside these states of its interval
+    std::uint64_t alone = 0;                       // before it is lean, beside none
+    std::uint64_t aside = 0, aside_beside_end = 0; // when it has been put aside: beside none, and beside the state at its end
+  };
+  struct Shared { // what is of one birth on the tape of an interval
+    std::size_t interval;
+    const TapeShare* share;
+  };
+  std::uint64_t forward_to(std::size_t boundary) const { return forward_[boundary - least_base_]; }
+  std::uint64_t taped_to(std::size_t boundary) const { return taped_[boundary - least_base_]; }
+  // Those that end at the same boundary are next to each other.
+  std::size_t index(std::size_t first, std::size_t last) const {
+    const std::size_t end = last - least_base_;
+    return end * (end + 1) / 2 + first - least_base_;
+  }
+  void weigh_states();
+  void note_alive(std::size_t birth);
+  void add_birth(std::size_t birth, std::size_t first);
+  void weigh_tapes(std::size_t first);
 
-  std::size_t base_;
-  std::size_t count_; // boundaries, the base and the last one among them
-  std::vector<std::uint64_t> newer_, advance_peak_, born_;
-  std::vector<Running> advancing_;
-  std::vector<double> advance_cost_;
+  const Profile* profile_;
+  std::size_t least_base_, base_, end_;
+  std::vector<std::uint64_t> forward_, taped_; // the cost of what lies in front of each boundary
+  std::vector<std::uint64_t> newer_, advance_peak_;
+  std::vector<bool> weighed_;
+  std::vector<std::vector<Shared>> shared_; // by birth
+  std::vector<Sums> sums_;
   std::vector<Tapes> tapes_;
+  std::vector<std::uint64_t> alive_; // of one birth, at each boundary
 };
 
 // For each form of tapes, that of the profile first.
-std::vector<Parts> parts_of(const Profile& profile, const std::vector<Profile>& forms, std::size_t base, std::size_t end);
+std::vector<Parts> parts_of(const Profile& profile, const std::vector<Profile>& forms, std::size_t base, std::size_t end,
+                            std::size_t least_base);
 
 } // namespace cairn::schedule

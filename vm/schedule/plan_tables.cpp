@@ -43,7 +43,7 @@ Tables::Group Tables::group(const Parts& parts, std::size_t first, std::size_t l
   if (!there && first != parts.base()) need = std::max(need, parts.advance_peak(first) + behind);
   Group out;
   out.need = round_up(need);
-  out.cost = static_cast<float>(tapes.cost + (there ? 0.0 : parts.advance_cost(first)));
+  out.cost = there ? parts.cost_there(first, last) : parts.cost(first, last);
   if (last != to) {
     out.keep = round_up(tapes.keep);
     out.need = std::max(out.need, out.keep);
@@ -84,7 +84,7 @@ void Tables::fill(const std::vector<Parts>& forms) {
 void Tables::fill_simple(const std::vector<Parts>& forms, std::size_t to) {
   const std::size_t base = forms.front().base();
   float* out = whole(base, to);
-  auto consider = [&](std::size_t first, std::size_t last) {
+  for_each_pair(base, to, [&](std::size_t first, std::size_t last) {
     std::optional<Group> last_one;
     for (const Parts& parts : forms) {
       const Group next = group(parts, first, last, to, false);
@@ -93,18 +93,7 @@ void Tables::fill_simple(const std::vector<Parts>& forms, std::size_t to) {
       if (of_use) relax(out, *(last_one = next), whole_of(last, to), whole_of(base, first));
       if (first == last) break; // no tape
     }
-  };
-  if (family_ == Family::simple) { // the same as below, without looking at the others
-    for (std::size_t last = base + 1; last <= to; ++last) consider(base, last);
-    for (std::size_t first = base + 1; first < to; ++first) {
-      consider(first, first);
-      consider(first, to);
-    }
-    return;
-  }
-  for (std::size_t first = base; first <= to; ++first)
-    for (std::size_t last = first; last <= to; ++last)
-      if (in_family(base, first, last, to)) consider(first, last);
+  });
 }
 
 void Tables::fill_free(const Parts& parts, Passing& passing, std::size_t to) {

@@ -63,8 +63,23 @@ private:
   float* parting(std::size_t base, std::size_t first, std::size_t to) { return &parting_[triple(base, first, to) * width()]; }
 
   bool in_family(std::size_t base, std::size_t first, std::size_t last, std::size_t to) const;
+  // f(first, last) of all in the family.
+  template <class F> void for_each_pair(std::size_t base, std::size_t to, F&& f) const {
+    if (family_ == Family::simple) { // the same as below, without looking at the others
+      for (std::size_t last = base + 1; last <= to; ++last) f(base, last);
+      for (std::size_t first = base + 1; first < to; ++first) {
+        f(first, first);
+        f(first, to);
+      }
+      return;
+    }
+    for (std::size_t first = base; first <= to; ++first)
+      for (std::size_t last = first; last <= to; ++last)
+        if (in_family(base, first, last, to)) f(first, last);
+  }
   // `there`: the current state is at `first` already.
-  Group group(const Parts& parts, std::size_t first, std::size_t last, std::size_t to, bool there) const;
+  Group group(const Parts& parts, std::size_t first, std::size_t last, std::size_t to, bool there) const; // weighed
+
   std::size_t weight(std::size_t state, std::size_t beside) const;      // in cells, of a state beside an older one
   Group step(const Parts& parts, std::size_t at, std::size_t to) const; // over interval `at`
   // out = min(out, group + later with what the group leaves of the memory + earlier), wherever the group has what it needs.

@@ -57,7 +57,8 @@ Planner::Planner(const Profile& profile, std::uint64_t most_budget, const Planne
     : profile_(profile), forms_(std::move(forms)) {
   unsigned finest = 0, coarsest = 0;
   {
-    const Parts whole(profile, 0, profile.size());
+    Parts whole(profile, 0, profile.size());
+    whole.weigh(0);
     const Parts::Tapes& all = whole.tapes(0, profile.size());
     const std::uint64_t enough = std::max(all.tape_peak + profile.cotangents.back(), all.sweep_peak);
     coarsest = octave_of(std::min(most_budget, enough), limits.cells);
@@ -67,8 +68,12 @@ Planner::Planner(const Profile& profile, std::uint64_t most_budget, const Planne
   if (family_ != Family::simple) forms_.clear();
   for (unsigned octave = finest; octave <= coarsest; ++octave)
     tables_.push_back(std::make_unique<Tables>(profile, forms_, family_, octave, limits.cells));
+  std::vector<Parts> parts = parts_of(profile, forms_, profile.size(), profile.size(), 0);
   for (std::size_t base = profile.size(); base-- > 0;) {
-    const std::vector<Parts> parts = parts_of(profile, forms_, base, profile.size());
+    for (Parts& of_form : parts) {
+      of_form.move_base();
+      of_form.weigh(base);
+    }
     for (const auto& tables : tables_) tables->fill(parts);
   }
 }

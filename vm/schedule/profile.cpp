@@ -316,7 +316,7 @@ void set_sweeping(Interval& whole, const Profile& profile, const Parts& parts, s
   std::uint64_t swept = 0; // what parts behind read
   for (std::size_t i = to; i-- > from;) {
     const Interval& part = profile.intervals[i];
-    const std::uint64_t beside = parts.tapes(from, i + 1).beside_sweep;
+    const std::uint64_t beside = parts.beside_sweep(from, i);
     most = std::max(most, beside + part.sweeping());
     if_parts = std::max(if_parts, beside + bounded(part.sweeping() + part.more_if_parts_of[part.form]));
     with_reads = std::max(with_reads, beside + bounded(part.sweeping() + part.more_reads + swept));
@@ -370,7 +370,8 @@ Profile coarsened(const Profile& profile, const std::vector<std::uint32_t>& boun
     coarse.born[c] = std::min(coarse.born[c], shared + end);
     for (std::size_t f = 0; f < kTapeForms; ++f) {
       for (std::size_t i = from; i < to; ++i) formed.intervals[i].form = static_cast<std::uint32_t>(f);
-      const Parts parts(formed, from, to);
+      Parts parts(formed, from, to);
+      parts.weigh(from);
       const TapeShare::Form& form = of_own.forms[f];
       set_sweeping(whole, formed, parts, from, to, whole.tape + form.bytes + coarse.cotangents[c + 1], reads);
       if (f == 0) { // while its parts are taped as one, none of them is lean yet
