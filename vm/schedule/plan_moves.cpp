@@ -185,7 +185,7 @@ private:
         Choice best;
         // What lies in front of part.first costs nothing here, so it is its own base.
         for (std::size_t last = part.first; last <= to; ++last)
-          if (t_.in_family(at, part.first, last, to))
+          if (in_family(t_.family_, at, part.first, last, to))
             consider(best, {part.first, last, t_.group(from_here, part.first, last, to, false)}, cells - weight, part.first, to);
         advance(at, best.first);
         go(best.first, best.last, to, cells - weight - best.group.keep);

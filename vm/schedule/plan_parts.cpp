@@ -17,6 +17,9 @@ Parts::Parts(const Profile& profile, std::size_t base, std::size_t end, std::siz
     const Interval& interval = profile.intervals[i];
     forward_[i + 1 - least_base] = forward_to(i) + interval.forward;
     taped_[i + 1 - least_base] = taped_to(i) + interval.taped + interval.sweep;
+    const std::uint64_t cotangents = profile.cotangents[i + 1];
+    taken_.push_back({profile.reach[i + 1][i] + interval.taping, interval.taping_alone, cotangents + interval.sweeping(),
+                      cotangents + interval.sweeping_of[0], interval.form != 0});
     for (const TapeShare& share : interval.shares)
       if (share.birth >= least_base) shared_[share.birth - least_base].push_back({i, &share});
   }
@@ -84,55 +87,56 @@ void Parts::add_birth(std::size_t birth, std::size_t first) {
   };
   const std::uint64_t aside = born_aside(*profile_, birth);
   std::uint64_t bytes = 0, common = 0; // of those that were put aside; with the state at the end of the last one
-  for (std::size_t i = next->interval; i < end_; ++i) {
-    const Interval& interval = profile_->intervals[i];
+  std::size_t i = next->interval;
+  for (Sums* sums = &sums_[index(first, i)]; i < end_; ++i) {
     const bool made_here = i == birth;
-    const std::uint64_t all = made_here ? profile_->born[i] : aside, at_end = alive(i + 1),
-                        at_start = made_here ? at_end : alive(i);
+    const std::uint64_t at_end = alive(i + 1), at_start = made_here ? at_end : alive(i);
     if (!made_here) common -= std::min(common, at_start - at_end); // what died has gone from the state
-    std::uint64_t now = bytes, common_now = common;                // until the last one is lean
-    if (next != shared.end() && next->interval == i) {
-      const TapeShare& share = *next++->share;
-      const auto fresh = [&](std::size_t form) {
-        return share.forms[form].bytes - (i > first ? before_of(*profile_, i, share, form) : 0);
-      };
-      now += fresh(0);
-      common_now = std::max(common, share.forms[0].after);
-      bytes += fresh(interval.form);
-      common = std::max(common, share.forms[interval.form].after);
-    }
-    const auto beside_end = [&](std::uint64_t most, std::uint64_t of_tapes, std::uint64_t in_common) {
-      const std::uint64_t tapes = std::min(most, of_tapes);
-      return beside(most, at_end, tapes - std::min(tapes, in_common));
+    ++sums;
+    const auto beside_end = [&](std::uint64_t all, std::uint64_t of_tapes, std::uint64_t in_common) {
+      const std::uint64_t tapes = std::min(all, of_tapes);
+      return beside(all, at_end, tapes - std::min(tapes, in_common));
     };
-    Sums& sums = sums_[index(first, i + 1)];
-    sums.beside_both += beside(all, at_start, now);
-    sums.beside_end += beside_end(all, now, common_now);
-    sums.alone += std::min(all, now);
-    sums.aside += std::min(aside, bytes);
-    sums.aside_beside_end += beside_end(aside, bytes, common);
+    if (next == shared.end() || next->interval != i) {
+      const std::uint64_t at_its_end = beside_end(aside, bytes, common), alone = std::min(aside, bytes);
+      sums->beside_both += beside(aside, at_start, bytes);
+      sums->beside_end += at_its_end;
+      sums->aside_beside_end += at_its_end;
+      sums->alone += alone;
+      sums->aside += alone;
+      continue;
+    }
+    const TapeShare& share = *next++->share;
+    const std::size_t form = profile_->intervals[i].form;
+    const auto fresh = [&](std::size_t of_form) {
+      return share.forms[of_form].bytes - (i > first ? before_of(*profile_, i, share, of_form) : 0);
+    };
+    // Until the last one is lean.
+    const std::uint64_t all = made_here ? profile_->born[i] : aside, now = bytes + fresh(0),
+                        common_now = std::max(common, share.forms[0].after);
+    bytes += fresh(form);
+    common = std::max(common, share.forms[form].after);
+    sums->beside_both += beside(all, at_start, now);
+    sums->beside_end += beside_end(all, now, common_now);
+    sums->alone += std::min(all, now);
+    sums->aside += std::min(aside, bytes);
+    sums->aside_beside_end += beside_end(aside, bytes, common);
   }
-}
-
-Parts::Running Parts::taping(std::size_t first, std::size_t at) const {
-  const Sums& sums = sums_[index(first, at + 1)];
-  const Interval& interval = profile_->intervals[at];
-  return {sums.beside_both + newer(at) + profile_->reach[at + 1][at] + interval.taping,
-          sums.beside_end + newer(at + 1) + interval.taping_alone};
 }
 
 void Parts::weigh_tapes(std::size_t first) {
   tapes_[index(first, first)].keep = newer(first);
   std::uint64_t tape_peak = 0, sweep_peak = 0; // the latter if all of them have been put aside before
+  const Sums* sums = &sums_[index(first, first)];
+  Tapes* tapes = &tapes_[index(first, first)];
   for (std::size_t i = first; i < end_; ++i) {
-    const Interval& interval = profile_->intervals[i];
-    const Sums& sums = sums_[index(first, i + 1)];
-    const std::uint64_t cotangents = profile_->cotangents[i + 1];
-    tape_peak = std::max(tape_peak, taping(first, i).least());
-    sweep_peak = std::max(sweep_peak, sums.aside + cotangents + interval.sweeping());
+    const Taken& taken = taken_[i - least_base_];
+    ++sums;
+    tape_peak = std::max(tape_peak, running(*sums, i).least());
+    sweep_peak = std::max(sweep_peak, sums->aside + taken.sweep);
     // The last one is not lean if it was not put aside.
-    const std::uint64_t not_lean = interval.form == 0 ? 0 : sums.alone + cotangents + interval.sweeping_of[0];
-    tapes_[index(first, i + 1)] = {tape_peak, std::max(sweep_peak, not_lean), sums.aside_beside_end + newer(i + 1)};
+    const std::uint64_t not_lean = taken.lean ? sums->alone + taken.sweep_not_lean : 0;
+    *++tapes = {tape_peak, std::max(sweep_peak, not_lean), sums->aside_beside_end + newer(i + 1)};
   }
 }
 

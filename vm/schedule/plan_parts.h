@@ -17,6 +17,7 @@ public:
   Parts(const Profile& profile, std::size_t base, std::size_t end, std::size_t least_base);
 
   std::size_t base() const { return base_; }
+  std::size_t end() const { return end_; }
   // To the boundary in front of it. What was weighed is added to, which takes a part of the time that weighing it takes.
   void move_base();
   // Of the state at `boundary`.
@@ -55,7 +56,7 @@ public:
   const Tapes& tapes(std::size_t first, std::size_t last) const { return tapes_[index(first, last)]; }
   // Of the last of them: on the tape behind those from `first` on; and while it is swept, if all were put aside before, what is
   // held beside what its sweep takes.
-  Running taping(std::size_t first, std::size_t at) const;
+  Running taping(std::size_t first, std::size_t at) const { return running(sums_[index(first, at + 1)], at); }
   std::uint64_t beside_sweep(std::size_t first, std::size_t at) const {
     return sums_[index(first, at + 1)].aside + profile_->cotangents[at + 1];
   }
@@ -67,16 +68,25 @@ private:
     std::uint64_t alone = 0;                       // before it is lean, beside none
     std::uint64_t aside = 0, aside_beside_end = 0; // when it has been put aside: beside none, and beside the state at its end
   };
+  struct Taken { // by an interval itself: while it is on a tape in work, and swept, with cotangents
+    std::uint64_t beside_both = 0, beside_end = 0;
+    std::uint64_t sweep = 0, sweep_not_lean = 0;
+    bool lean = false;
+  };
   struct Shared { // what is of one birth on the tape of an interval
     std::size_t interval;
     const TapeShare* share;
   };
   std::uint64_t forward_to(std::size_t boundary) const { return forward_[boundary - least_base_]; }
   std::uint64_t taped_to(std::size_t boundary) const { return taped_[boundary - least_base_]; }
-  // Those that end at the same boundary are next to each other.
+  // Those that begin at the same boundary are next to each other.
   std::size_t index(std::size_t first, std::size_t last) const {
-    const std::size_t end = last - least_base_;
-    return end * (end + 1) / 2 + first - least_base_;
+    const std::size_t behind = end_ - first;
+    return behind * (behind + 1) / 2 + last - first;
+  }
+  Running running(const Sums& sums, std::size_t at) const {
+    return {sums.beside_both + newer(at) + taken_[at - least_base_].beside_both,
+            sums.beside_end + newer(at + 1) + taken_[at - least_base_].beside_end};
   }
   void weigh_states();
   void note_alive(std::size_t birth);
@@ -88,6 +98,7 @@ private:
   std::vector<std::uint64_t> forward_, taped_; // the cost of what lies in front of each boundary
   std::vector<std::uint64_t> newer_, advance_peak_;
   std::vector<bool> weighed_;
+  std::vector<Taken> taken_;                // by interval
   std::vector<std::vector<Shared>> shared_; // by birth
   std::vector<Sums> sums_;
   std::vector<Tapes> tapes_;

@@ -5,7 +5,6 @@
 #include "vm/schedule/asking.h"
 
 #include <limits>
-#include <optional>
 
 namespace cairn::schedule {
 namespace {
@@ -13,12 +12,20 @@ namespace {
 constexpr float kNoPlan = std::numeric_limits<float>::infinity();
 constexpr std::size_t kBetweenQuestions = 16; // parts of a run, each of some hundred rows
 
+// A row is never made from itself, and parts are gone through so that the others are complete. Within its caller it is not known
+// that rows are apart, and there are no vectors.
+[[gnu::noinline]] void lower_each(float* __restrict out, const float* __restrict later, const float* __restrict earlier,
+                                  float cost, std::size_t count) {
+  for (std::size_t s = 0; s < count; ++s) out[s] = std::min(out[s], cost + later[s] + earlier[s]);
+}
+
 } // namespace
 
 Tables::Tables(const Profile& profile, const std::vector<Profile>& forms, Family family, unsigned octave, std::uint32_t cells)
     : profile_(profile), forms_(forms), family_(family), octave_(octave), cells_(cells), nothing_(width(), 0.0F) {
   const std::size_t count = profile.size();
   whole_.assign(count * (count + 1) / 2 * width(), kNoPlan);
+  ranges_.resize(count * (count + 1) / 2);
   if (family == Family::free) parting_.assign(count * (count + 1) * (count + 2) / 6 * width(), kNoPlan);
 }
 
@@ -28,11 +35,6 @@ std::uint64_t Tables::bytes(std::size_t intervals, Family family, std::uint32_t 
   const std::uint64_t rows = count * (count + 1) / 2 * (family == Family::free ? 2 : 1) +
                              (family == Family::free ? count * (count + 1) * (count + 2) / 6 : 0);
   return rows * (cells + std::uint64_t{1}) * sizeof(float);
-}
-
-bool Tables::in_family(std::size_t base, std::size_t first, std::size_t last, std::size_t to) const {
-  if (first == last) return first != base && first != to;
-  return family_ != Family::simple || first == base || last == to;
 }
 
 Tables::Group Tables::group(const Parts& parts, std::size_t first, std::size_t last, std::size_t to, bool there) const {
@@ -60,40 +62,78 @@ Tables::Group Tables::step(const Parts& parts, std::size_t at, std::size_t to) c
 
 void Tables::relax(float* out, const Group& group, const float* later, const float* earlier) const {
   if (group.need >= width()) return;
-  // A row is never made from itself, and parts are gone through so that the others are complete.
-  float* __restrict to = out + group.need;
-  const float* __restrict left = later + (group.need - group.keep);
-  const float* __restrict beside = earlier + group.need;
-  const std::size_t count = width() - group.need;
-  for (std::size_t s = 0; s < count; ++s) to[s] = std::min(to[s], group.cost + left[s] + beside[s]);
+  lower_each(out + group.need, later + (group.need - group.keep), earlier + group.need, group.cost, width() - group.need);
 }
 
-void Tables::fill(const std::vector<Parts>& forms) {
-  const Parts& parts = forms.front();
-  Passing passing;
-  if (family_ == Family::free) passing.rows.resize(pair(0, profile_.size() + 1));
-  for (std::size_t to = parts.base() + 1; to <= profile_.size(); ++to) {
-    if ((to - parts.base()) % kBetweenQuestions == 1) Asking::now();
-    if (family_ == Family::free)
-      fill_free(parts, passing, to);
-    else
-      fill_simple(forms, to);
+void Tables::lower(float* out, const Group& group, std::size_t base, std::size_t first, std::size_t last, std::size_t to) const {
+  const Range of_later = range(last, to), of_earlier = range(base, first);
+  const std::size_t start = std::max({group.need, of_later.least + group.keep, std::size_t{of_earlier.least}});
+  if (start >= width()) return;
+  const std::size_t enough = std::max({start, of_later.enough + group.keep, std::size_t{of_earlier.enough}}),
+                    stop = std::min<std::size_t>(enough, cells_);
+  if (group.cost + of_later.cost + of_earlier.cost >= out[start]) return; // rows need not even be looked at
+  const float* const left = whole_of(last, to) - group.keep;
+  const float* const beside = whole_of(base, first);
+  float least = group.cost + of_later.cost + of_earlier.cost;
+  if (enough > cells_) {
+    least = group.cost + left[stop] + beside[stop];
+    if (least >= out[start]) return;
+  }
+  lower_each(out + start, left + start, beside + start, group.cost, stop - start);
+  for (std::size_t s = stop; s < width() && out[s] > least; ++s) out[s] = least;
+}
+
+void Tables::note_range(std::size_t from, std::size_t to) {
+  const float* row = whole_of(from, to);
+  const auto behind = [&](auto&& is_more) {
+    return static_cast<std::uint32_t>(std::partition_point(row, row + width(), is_more) - row);
+  };
+  ranges_[pair(from, to)] = {behind([](float cost) { return cost == kNoPlan; }),
+                             behind([&](float cost) { return cost > row[cells_]; }), row[cells_]};
+}
+
+void Tables::fill(std::span<const Blocks> bases) {
+  for (std::size_t to = bases.back().base() + 1; to <= profile_.size(); ++to) {
+    Asking::now();
+    for (const Blocks& blocks : bases)
+      if (blocks.base() < to) fill(blocks, to);
   }
 }
 
-void Tables::fill_simple(const std::vector<Parts>& forms, std::size_t to) {
-  const std::size_t base = forms.front().base();
+void Tables::fill(const Blocks& blocks, std::size_t to) {
+  const std::size_t base = blocks.base();
   float* out = whole(base, to);
-  for_each_pair(base, to, [&](std::size_t first, std::size_t last) {
-    std::optional<Group> last_one;
-    for (const Parts& parts : forms) {
-      const Group next = group(parts, first, last, to, false);
-      // A form that is no better in this part of the run than the one before gives no better plan.
-      const bool of_use = !last_one || next.need < last_one->need || next.keep < last_one->keep || next.cost < last_one->cost;
-      if (of_use) relax(out, *(last_one = next), whole_of(last, to), whole_of(base, first));
-      if (first == last) break; // no tape
-    }
-  });
+  const std::uint64_t behind = profile_.cotangents[to];
+  const auto lower_by = [&](const Blocks::Block& block, std::size_t keep) {
+    const std::size_t need = round_up(std::max(block.sweep, block.running + behind));
+    lower(out, {std::max(need, keep), keep, block.cost}, base, block.first, block.last, to);
+  };
+  // The row is the same in each order. In this one most of what comes later is no better anywhere, which takes no look at rows.
+  const std::span<const Blocks::Block> up_to = blocks.up_to(to);
+  for (std::size_t i = up_to.size(); i-- > 0 && up_to[i].first == base;) lower_by(up_to[i], 0);
+  for (std::size_t at = to; --at > base;) {
+    const Blocks::Hold& hold = blocks.hold(at);
+    const std::size_t keep = round_up(hold.keep);
+    lower(out, {std::max(round_up(hold.running + behind), keep), keep, hold.cost}, base, at, at, to);
+  }
+  for (const Blocks::Block& block : blocks.within(to)) {
+    if (round_up(block.least) >= width()) break;
+    lower_by(block, round_up(block.keep));
+  }
+  for (const Blocks::Block& block : up_to) {
+    if (block.first == base || round_up(block.least) >= width()) break;
+    lower_by(block, 0);
+  }
+  note_range(base, to);
+}
+
+void Tables::fill_free(const Parts& parts) {
+  Passing passing;
+  passing.rows.resize(pair(0, profile_.size() + 1));
+  for (std::size_t to = parts.base() + 1; to <= profile_.size(); ++to) {
+    if ((to - parts.base()) % kBetweenQuestions == 1) Asking::now();
+    fill_free(parts, passing, to);
+  }
 }
 
 void Tables::fill_free(const Parts& parts, Passing& passing, std::size_t to) {
@@ -102,7 +142,7 @@ void Tables::fill_free(const Parts& parts, Passing& passing, std::size_t to) {
   for (std::size_t first = base; first < to; ++first) {
     float* part = parting(base, first, to);
     for (std::size_t last = first; last <= to; ++last)
-      if (in_family(base, first, last, to))
+      if (in_family(family_, base, first, last, to))
         relax(part, group(parts, first, last, to, false), whole_of(last, to), nothing_.data());
     relax(out, {}, part, whole_of(base, first));
   }

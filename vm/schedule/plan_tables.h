@@ -3,6 +3,7 @@
 #pragma once
 
 #include "vm/schedule/plan.h"
+#include "vm/schedule/plan_blocks.h"
 #include "vm/schedule/plan_parts.h"
 
 namespace cairn::schedule {
@@ -14,8 +15,9 @@ class Tables {
 public:
   // Both outlive the tables.
   Tables(const Profile& profile, const std::vector<Profile>& forms, Family family, unsigned octave, std::uint32_t cells);
-  // Everything that starts from the base of these parts, one for each form; bases come from the last to the first.
-  void fill(const std::vector<Parts>& forms);
+  // Everything that starts from their base; bases come from the last to the first. The second of the free family.
+  void fill(std::span<const Blocks> bases);
+  void fill_free(const Parts& parts);
 
   // What tables of so many intervals take.
   static std::uint64_t bytes(std::size_t intervals, Family family, std::uint32_t cells);
@@ -38,6 +40,10 @@ private:
     std::size_t need = 0, keep = 0;
     float cost = 0;
   };
+  struct Range { // of a row, in cells: the least with a plan, and from where on more memory is of no use; what it costs there
+    std::uint32_t least = 0, enough = 0;
+    float cost = 0;
+  };
   // For one base: the least cost of reversing [base, to) when `at` is the current state and may be held until it is of no use.
   struct Passing {
     std::vector<Row> rows; // by pair(at, to)
@@ -55,6 +61,7 @@ private:
   const float* whole_of(std::size_t from, std::size_t to) const {
     return from == to ? nothing_.data() : &whole_[pair(from, to) * width()];
   }
+  Range range(std::size_t from, std::size_t to) const { return from == to ? Range{} : ranges_[pair(from, to)]; }
   float* whole(std::size_t from, std::size_t to) { return &whole_[pair(from, to) * width()]; }
   // Of reversing only [first, to) in one go from the held state at `base`.
   const float* parting(std::size_t base, std::size_t first, std::size_t to) const {
@@ -62,7 +69,6 @@ private:
   }
   float* parting(std::size_t base, std::size_t first, std::size_t to) { return &parting_[triple(base, first, to) * width()]; }
 
-  bool in_family(std::size_t base, std::size_t first, std::size_t last, std::size_t to) const;
   // f(first, last) of all in the family.
   template <class F> void for_each_pair(std::size_t base, std::size_t to, F&& f) const {
     if (family_ == Family::simple) { // the same as below, without looking at the others
@@ -75,7 +81,7 @@ private:
     }
     for (std::size_t first = base; first <= to; ++first)
       for (std::size_t last = first; last <= to; ++last)
-        if (in_family(base, first, last, to)) f(first, last);
+        if (in_family(family_, base, first, last, to)) f(first, last);
   }
   // `there`: the current state is at `first` already.
   Group group(const Parts& parts, std::size_t first, std::size_t last, std::size_t to, bool there) const; // weighed
@@ -84,7 +90,10 @@ private:
   Group step(const Parts& parts, std::size_t at, std::size_t to) const; // over interval `at`
   // out = min(out, group + later with what the group leaves of the memory + earlier), wherever the group has what it needs.
   void relax(float* out, const Group& group, const float* later, const float* earlier) const;
-  void fill_simple(const std::vector<Parts>& forms, std::size_t to);
+  // The same of a row of `whole_` where it is a plan's: with the range of each of the others.
+  void lower(float* out, const Group& group, std::size_t base, std::size_t first, std::size_t last, std::size_t to) const;
+  void fill(const Blocks& blocks, std::size_t to);
+  void note_range(std::size_t from, std::size_t to);
   void fill_free(const Parts& parts, Passing& passing, std::size_t to);
   void pass(const Parts& parts, Passing& passing, std::size_t to) const;
   void give_up(const Parts& parts, Passing& passing, std::size_t to) const;
@@ -95,6 +104,7 @@ private:
   unsigned octave_;
   std::uint32_t cells_;
   Row whole_, parting_, nothing_;
+  std::vector<Range> ranges_; // of the rows of whole_
 };
 
 } // namespace cairn::schedule

@@ -10,6 +10,9 @@ namespace {
 // Additions of numbers in a table that take about a second on one core.
 constexpr double kOperations = 1.5e9;
 
+// Bases whose rows are filled together: they are made from the same rows of later ones, which are in the cache then.
+constexpr std::size_t kTogether = 4;
+
 // How many rows are added up for one table: parts of the run, times what can be done first.
 double rows(std::size_t intervals, Family family) {
   const double count = static_cast<double>(intervals);
@@ -69,12 +72,21 @@ Planner::Planner(const Profile& profile, std::uint64_t most_budget, const Planne
   for (unsigned octave = finest; octave <= coarsest; ++octave)
     tables_.push_back(std::make_unique<Tables>(profile, forms_, family_, octave, limits.cells));
   std::vector<Parts> parts = parts_of(profile, forms_, profile.size(), profile.size(), 0);
+  std::vector<Blocks> bases(kTogether, Blocks(family_));
+  std::size_t together = 0;
   for (std::size_t base = profile.size(); base-- > 0;) {
     for (Parts& of_form : parts) {
       of_form.move_base();
       of_form.weigh(base);
     }
-    for (const auto& tables : tables_) tables->fill(parts);
+    if (family_ == Family::free) {
+      for (const auto& tables : tables_) tables->fill_free(parts.front());
+      continue;
+    }
+    bases[together++].assign(parts);
+    if (together < kTogether && base > 0) continue;
+    for (const auto& tables : tables_) tables->fill(std::span(bases).first(together));
+    together = 0;
   }
 }
 
