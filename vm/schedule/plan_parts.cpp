@@ -9,9 +9,7 @@ Parts::Parts(const Profile& profile, std::size_t base, std::size_t end, std::siz
   const std::size_t boundaries = end + 1 - least_base;
   forward_.assign(boundaries, 0);
   taped_ = newer_ = advance_peak_ = alive_ = forward_;
-  weighed_.assign(boundaries, false);
-  sums_.resize(boundaries * (boundaries + 1) / 2);
-  tapes_.resize(sums_.size());
+  rows_.resize(boundaries);
   shared_.resize(boundaries);
   for (std::size_t i = least_base; i < end; ++i) {
     const Interval& interval = profile.intervals[i];
@@ -51,11 +49,14 @@ void Parts::move_base() {
 
 void Parts::weigh(std::size_t first) {
   if (is_weighed(first)) return;
-  weighed_[first - least_base_] = true;
+  Row& of_first = row(first);
+  of_first.tapes.resize(end_ + 1 - first);
+  of_first.sums.reserve(end_ + 1 - first);
   std::uint64_t own = 0; // what they do not share
+  of_first.sums.emplace_back();
   for (std::size_t i = first; i < end_; ++i) {
     own += profile_->intervals[i].tape;
-    sums_[index(first, i + 1)] = {own, own, own, own, own};
+    of_first.sums.push_back({own, own, own, own, own});
   }
   for (std::size_t birth = base_; birth < end_; ++birth) {
     if (shared_[birth - least_base_].empty()) continue;
@@ -88,7 +89,7 @@ void Parts::add_birth(std::size_t birth, std::size_t first) {
   const std::uint64_t aside = born_aside(*profile_, birth);
   std::uint64_t bytes = 0, common = 0; // of those that were put aside; with the state at the end of the last one
   std::size_t i = next->interval;
-  for (Sums* sums = &sums_[index(first, i)]; i < end_; ++i) {
+  for (Sums* sums = &row(first).sums[i - first]; i < end_; ++i) {
     const bool made_here = i == birth;
     const std::uint64_t at_end = alive(i + 1), at_start = made_here ? at_end : alive(i);
     if (!made_here) common -= std::min(common, at_start - at_end); // what died has gone from the state
@@ -125,10 +126,10 @@ void Parts::add_birth(std::size_t birth, std::size_t first) {
 }
 
 void Parts::weigh_tapes(std::size_t first) {
-  tapes_[index(first, first)].keep = newer(first);
+  row(first).tapes.front().keep = newer(first);
   std::uint64_t tape_peak = 0, sweep_peak = 0; // the latter if all of them have been put aside before
-  const Sums* sums = &sums_[index(first, first)];
-  Tapes* tapes = &tapes_[index(first, first)];
+  const Sums* sums = row(first).sums.data();
+  Tapes* tapes = row(first).tapes.data();
   for (std::size_t i = first; i < end_; ++i) {
     const Taken& taken = taken_[i - least_base_];
     ++sums;

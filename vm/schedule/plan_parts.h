@@ -52,13 +52,13 @@ public:
   };
   // What begins there has to be weighed before it is asked for.
   void weigh(std::size_t first);
-  bool is_weighed(std::size_t first) const { return weighed_[first - least_base_]; }
-  const Tapes& tapes(std::size_t first, std::size_t last) const { return tapes_[index(first, last)]; }
+  bool is_weighed(std::size_t first) const { return !row(first).tapes.empty(); }
+  const Tapes& tapes(std::size_t first, std::size_t last) const { return row(first).tapes[last - first]; }
   // Of the last of them: on the tape behind those from `first` on; and while it is swept, if all were put aside before, what is
   // held beside what its sweep takes.
-  Running taping(std::size_t first, std::size_t at) const { return running(sums_[index(first, at + 1)], at); }
+  Running taping(std::size_t first, std::size_t at) const { return running(row(first).sums[at + 1 - first], at); }
   std::uint64_t beside_sweep(std::size_t first, std::size_t at) const {
-    return sums_[index(first, at + 1)].aside + profile_->cotangents[at + 1];
+    return row(first).sums[at + 1 - first].aside + profile_->cotangents[at + 1];
   }
 
 private:
@@ -73,21 +73,22 @@ private:
     std::uint64_t sweep = 0, sweep_not_lean = 0;
     bool lean = false;
   };
+  struct Row { // of what begins at the same boundary, by where it ends; empty until it is weighed
+    std::vector<Sums> sums;
+    std::vector<Tapes> tapes;
+  };
   struct Shared { // what is of one birth on the tape of an interval
     std::size_t interval;
     const TapeShare* share;
   };
   std::uint64_t forward_to(std::size_t boundary) const { return forward_[boundary - least_base_]; }
   std::uint64_t taped_to(std::size_t boundary) const { return taped_[boundary - least_base_]; }
-  // Those that begin at the same boundary are next to each other.
-  std::size_t index(std::size_t first, std::size_t last) const {
-    const std::size_t behind = end_ - first;
-    return behind * (behind + 1) / 2 + last - first;
-  }
   Running running(const Sums& sums, std::size_t at) const {
     return {sums.beside_both + newer(at) + taken_[at - least_base_].beside_both,
             sums.beside_end + newer(at + 1) + taken_[at - least_base_].beside_end};
   }
+  const Row& row(std::size_t first) const { return rows_[first - least_base_]; }
+  Row& row(std::size_t first) { return rows_[first - least_base_]; }
   void weigh_states();
   void note_alive(std::size_t birth);
   void add_birth(std::size_t birth, std::size_t first);
@@ -97,11 +98,9 @@ private:
   std::size_t least_base_, base_, end_;
   std::vector<std::uint64_t> forward_, taped_; // the cost of what lies in front of each boundary
   std::vector<std::uint64_t> newer_, advance_peak_;
-  std::vector<bool> weighed_;
   std::vector<Taken> taken_;                // by interval
   std::vector<std::vector<Shared>> shared_; // by birth
-  std::vector<Sums> sums_;
-  std::vector<Tapes> tapes_;
+  std::vector<Row> rows_;
   std::vector<std::uint64_t> alive_; // of one birth, at each boundary
 };
 
