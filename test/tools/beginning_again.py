@@ -55,6 +55,7 @@ GROWN = """(define (f x) (write-char #\\.) (sumall (let loop ((i 0) (x x)) (if (
 """
 AGAIN = "with less to keep"  # from its start, or from what it had
 ON = "and it went on with less to keep"
+AHEAD = "memory would have run out"
 # A long recurrence with a small state beside a sequence that takes most of the memory: too many intervals for a plan.
 SEQUENCE = """(define inputs (build-list 1000 (lambda (i) (rand '(32 64)))))
 (define (step h x w) (let ((g (tanh (+ x (matmul h w))))) (* (sigmoid (sin g)) (tanh (+ g (cos h))))))
@@ -255,6 +256,35 @@ class FirstStates(ToolTest):
                     went += 1
                     self.assertEqual(self.vmrun(f"--memory={memory}KiB", "begins.scm").output, goes_on.output, (update, memory))
             self.assertGreater(went, 8)
+
+    def test_budgets_are_monotone(self):
+        """Once rules have run, what is known not to fit is not tried: so no budget above one that does fails."""
+        self.write("a.scm", SMALL_STATES.replace("STATE", "0"))
+        whole = self.vmrun("--checkpoint=tape", "a.scm").output
+        works, ahead = False, []
+        for memory in range(1880, 2480, 6):
+            done = self.vmrun(f"--memory={memory}KiB", "--explain=e.json", "a.scm", code=None if not works else 0)
+            self.assertIn(done.returncode, (0, 3), memory)
+            if done.returncode != 0:
+                continue
+            works = True
+            self.assertEqual(done.output, whole, memory)
+            (gradient,) = json.loads(self.read("e.json"))["gradients"]
+            self.assertLessEqual(gradient["peak"]["measured"], memory << 10)
+            if AHEAD in gradient["explanation"]:
+                ahead.append(memory)
+        self.assertGreater(len(ahead), 3)
+        memory = f"{ahead[-1]}KiB"
+        self.vmrun(f"--memory={memory}", "--stats=s.json", "a.scm")
+        steps, saved = json.loads(self.read("s.json"))["steps"], 0
+        for i in range(1, 24):
+            begun = self.vmrun(f"--memory={memory}", f"--steps={steps * i // 24}", "--save=a.capsule", "a.scm", code=None)
+            if begun.returncode == 3:  # saving takes memory too
+                continue
+            self.assertEqual(begun.returncode, 75)
+            saved += 1
+            self.assertEqual(begun.output + self.vmrun(f"--memory={memory}", "--resume=a.capsule").output, whole, i)
+        self.assertGreater(saved, 3)
 
     def test_what_stands_beside_small_tensors_of_states_is_foreseen(self):
         peaks = []

@@ -112,7 +112,7 @@ class Samples(ToolTest):
         self.assertEqual(gpt("--memory=2MiB"), whole)  # as its first lines say
         # Where memory runs out once rules have changed parameters, steps go on.
         went_on = 0
-        for memory in range(1150, 1801, 65):
+        for memory in (*range(1150, 1801, 65), 1199, 1200, 1202):  # a plan for these is known not to fit, by 2 percent
             with self.subTest(memory=memory):
                 self.assertEqual(gpt(f"--memory={memory}KiB", "--explain=e.json"), whole)
                 went_on += self.read("e.json").count(b"and it went on with less to keep")

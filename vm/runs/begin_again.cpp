@@ -292,6 +292,22 @@ void refuse_hopeless(const Engine& engine, CheckpointState& s, std::uint64_t lea
                                           explain::bytes_text(static_cast<std::int64_t>(least))));
 }
 
+bool foresees_too_much(const Engine& engine, const CheckpointState& s) {
+  const std::optional<schedule::Schedule::Foreseen> plan = s.schedule->foreseen();
+  return plan && plan->peak > static_cast<std::uint64_t>(most_bytes(engine));
+}
+
+void begin_survey(Engine& engine, CheckpointState& s) {
+  engine.meter().hold(); // the schedule that a stop would put back knows nothing of this
+  std::unique_ptr<schedule::Schedule> next = survey(engine, s);
+  if (s.start.empty()) s.start = copy_of(engine.heap(), s.current);
+  reset(engine, s, std::move(next));
+  engine.repeats.misled(s.call);
+  s.known = false;
+  ++s.begun_again;
+  if (engine.recorder != nullptr) record_beginning(engine, s);
+}
+
 } // namespace
 
 bool is_surveying(const Engine& engine) {
@@ -333,6 +349,19 @@ bool begin_again(Engine& engine, bool on_device) {
   if (engine.recorder != nullptr) record_beginning(engine, *s);
   note_relief(engine, on_device);
   return true;
+}
+
+// A plan of a known run may be tried although it is not for so little memory: where it fails, the run begins again. An update
+// has to know before: its run is weighed once more, by shorter intervals.
+void make_way_ahead(Engine& engine, CheckpointState& s) {
+  if (s.sweeping || !can_go_on(engine, s)) return;
+  if (can_begin_again(engine, s)) {
+    if (s.known && s.update && s.executed == 0 && foresees_too_much(engine, s)) begin_survey(engine, s);
+    return;
+  }
+  if (s.start.empty() && kept_start(s) == nullptr) return;
+  const ops::Meter::Uninterrupted whole(engine.meter());
+  if (const std::optional<schedule::Schedule::Relief> relief = s.schedule->relieve_ahead()) let_go(engine, s, *relief);
 }
 
 void end_own_survey(Engine& engine, CheckpointState& s) {

@@ -214,6 +214,7 @@ void act(Engine& engine, Owned& state) {
   auto* s = state_in<CheckpointState>(engine, state.v);
   const bool recorded = engine.recorder != nullptr && s->outermost;
   if (recorded) record_arrival(engine, *s);
+  make_way_ahead(engine, *s);
   std::unique_ptr<schedule::Schedule> before;
   if (may_walk_far(*s) || s->schedule->walks_next())
     before = s->schedule->clone();

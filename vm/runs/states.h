@@ -315,6 +315,9 @@ bool can_begin_again(const Engine& engine, const CheckpointState& s);
 // Whether it can do with less from where it is, as far as its schedule knows how: also once rules of an update have run, as what
 // is left to reverse reads none of the leaves that they took.
 bool can_go_on(const Engine& engine, const CheckpointState& s);
+// Where it can no longer begin again, because rules of an update have run: in front of a sweep that is known not to fit it goes
+// on with less, since that could not be done in the middle of it.
+void make_way_ahead(Engine& engine, CheckpointState& s);
 // A known run that came otherwise begins once more from its start, as if nobody knew it.
 void begin_unknown(Engine& engine, CheckpointState& s);
 // The end of the program where a known run, of which nothing was run yet, cannot fit under any schedule.

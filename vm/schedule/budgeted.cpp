@@ -334,7 +334,8 @@ bool Budgeted::sound() const {
       (most_budget_ != 0 && budget_ > most_budget_))
     return false;
   if (most_steps_ == 0 || most_steps_ > kMostOfOne || reads_.size() > kMostReads || more_reads_ > kMostOfOne) return false;
-  if (!std::ranges::all_of(sweeps_, [&](std::uint64_t at) { return at <= kMostOfSum; })) return false;
+  if (!std::ranges::all_of(sweeps_, [&](const Sweep& sweep) { return sweep.from <= kMostOfSum && sweep.peak <= kMostOfOne; }))
+    return false;
   const auto sweeps = static_cast<std::size_t>(std::ranges::count(todo_, Action::Kind::reverse, &Action::kind));
   if (stage_ == Stage::reversing && sweeps_.size() < sweeps) return false;
   const bool reversing = stage_ >= Stage::reversing; // with nothing left to decide

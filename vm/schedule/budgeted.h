@@ -75,6 +75,9 @@ public:
   // Steps from the start of the run on that are then to be reversed, behind the tape that is being swept if one is; 0: none, or
   // nobody knows.
   std::uint64_t left_to_reverse(bool sweeping) const;
+  // The same once a sweep is over, if the next one is known not to do with the memory there is; else 0.
+  std::uint64_t left_that_is_too_much() const;
+  bool relieve_ahead(); // then, in the same way; whether what is left is known to fit
   // The same where the interval that the first run is in took more than was left for it, to run it or to weigh its tape: the
   // actions that come next let go of more and begin that interval again. False: there is nothing left to let go of.
   bool relieve_first_run(bool weighing);
@@ -186,12 +189,20 @@ private:
       archive(self.forward);
     }
   };
+  struct Sweep {            // of todo_
+    std::uint64_t from = 0; // which step on it reverses
+    std::uint64_t peak = 0; // the most bytes foreseen for it and for what is run since the one before it
+    template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
+      archive(self.from);
+      archive(self.peak);
+    }
+  };
   static bool walks(Action::Kind kind) {
     return kind == Action::Kind::weigh || kind == Action::Kind::thin || kind == Action::Kind::spill;
   }
   void push(Action::Kind kind, std::uint64_t steps = 0, std::uint32_t slot = 0) { todo_.push_back({kind, steps, slot}); }
-  void push_sweep(std::uint64_t from) {
-    sweeps_.push_back(from);
+  void push_sweep(std::uint64_t from, std::uint64_t peak) {
+    sweeps_.push_back({from, bounded(peak)});
     push(Action::Kind::reverse);
   }
   void add_interval(const Weights& weights);
@@ -220,6 +231,8 @@ private:
   std::vector<OldTensor> read_last_by(std::size_t interval) const;
   void survey_interval();
   std::uint64_t bytes_of_next() const;
+  std::size_t sweeps_begun() const; // of todo_
+  std::uint64_t most_there_is() const { return std::max(budget_, most_budget_); }
   bool can_grow() const { return budget_ < most_budget_; }
   void grow();
   std::uint64_t cost_of_one_tape() const;
@@ -313,7 +326,7 @@ private:
   std::vector<std::uint64_t> spilled_; // tapes in the file: the step where each begins
   std::uint64_t moved_ = 0;            // bytes that were to be written so far,
   std::uint64_t most_in_file_ = 0;     // and that are in the file at once
-  std::vector<std::uint64_t> sweeps_;  // of todo_, from which step on each reverses
+  std::vector<Sweep> sweeps_;
   // Where that turned out to take more than foreseen: bytes that plans leave alone for it, and how many steps were still to be
   // reversed then.
   std::uint64_t short_ = 0, relieved_at_ = 0;

@@ -215,6 +215,7 @@ std::optional<Budgeted> Budgeted::planned_whole(Whole& whole) const {
   plan.push(Action::Kind::snapshot, 0, plan.states_.front().slot);
   plan.perform(best->moves, 0);
   plan.profile_.intervals.pop_back();
+  for (std::size_t i = 0; i < plan.sweeps_.size(); ++i) plan.sweeps_[i].peak = bounded(report.sweeps[i]);
   const auto reversal = std::ranges::find(plan.todo_, Action::Kind::reverse, &Action::kind);
   plan.forward_ = static_cast<std::uint64_t>(reversal - plan.todo_.begin());
   return plan;

@@ -7,13 +7,25 @@
 
 namespace cairn::schedule {
 
+std::size_t Budgeted::sweeps_begun() const {
+  return static_cast<std::size_t>(std::ranges::count(todo_.begin(), todo_.begin() + static_cast<std::ptrdiff_t>(done_),
+                                                     Action::Kind::reverse, &Action::kind));
+}
+
 std::uint64_t Budgeted::left_to_reverse(bool sweeping) const {
   if (stage_ != Stage::reversing || survey_) return 0;
   if (sweeping && (done_ == 0 || todo_[done_ - 1].kind != Action::Kind::reverse)) return 0;
-  const auto swept = std::count_if(todo_.begin(), todo_.begin() + static_cast<std::ptrdiff_t>(done_),
-                                   [](const Action& action) { return action.kind == Action::Kind::reverse; });
-  // Nothing: since memory ran out the last time, or of a known run, the end of which was not seen.
-  return swept == 0 ? relieved_at_ : sweeps_[static_cast<std::size_t>(swept) - 1];
+  // No sweep: since memory ran out the last time, or of a known run, the end of which was not seen.
+  const std::size_t begun = sweeps_begun();
+  return begun == 0 ? relieved_at_ : sweeps_[begun - 1].from;
+}
+
+// A plan that was made in the middle of a sweep begins with the next one.
+std::uint64_t Budgeted::left_that_is_too_much() const {
+  const std::uint64_t left = left_to_reverse(done_ != 0);
+  const std::size_t next = sweeps_begun();
+  const bool fits = next >= sweeps_.size() || older_ + sweeps_[next].peak <= most_there_is();
+  return fits ? 0 : left;
 }
 
 // The parts of an interval may be on tapes of their own, some of which are swept already: the rest counts as all of it.
@@ -42,6 +54,8 @@ bool Budgeted::relieve(bool sweeping) {
   planned_beside_ = 0; // another call is planned anew
   return true;
 }
+
+bool Budgeted::relieve_ahead() { return relieve(done_ != 0) && older_ + peak_ <= most_there_is(); }
 
 // The tape in work is given up, and its interval runs again from the state at its start, once there is room for twice as much as
 // was left for it, or for so much more that something goes.

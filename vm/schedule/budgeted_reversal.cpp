@@ -76,7 +76,7 @@ void Budgeted::plan_within() {
     trial.drop_idle_states();
     if (known_) trial.run_there();
     trial.sweeps_.clear();
-    trial.push_sweep(trial.positions_[trial.begin_of_last()]);
+    trial.push_sweep(trial.positions_[trial.begin_of_last()], trial.peak_);
     trial.reverse_rest(gaps);
     trial.spill_bytes_ = spill_bytes_;
     return trial;
@@ -145,14 +145,18 @@ void Budgeted::reverse_rest(PlannedGaps& gaps) {
   const Profile whole = with_reads();
   const std::vector<bool> spilled = spilled_tapes();
   const std::size_t swept_first = begin_of_last();
+  const Keeping kept(whole, room_, last_.next, true, kept_states(), tapes, file());
+  std::uint64_t most = 0; // of a sweep, the tape of which goes on in front of this interval
   for (std::size_t to = profile_.size(); to > 0;) {
     std::size_t from = to - 1;
     if (tapes[from]) {
+      if (from < swept_first) most = std::max(most, kept.peak_of_sweep(from));
+      const std::uint64_t peak = is_joined(from) ? most : std::exchange(most, 0);
       for (; !tapes_.empty() && tapes_.back() >= positions_[from]; tapes_.pop_back()) {
         if (is_joined(from) || from >= swept_first) continue; // with the tape where it begins
         if (spilled[from]) push_moving(Action::Kind::fetch, fetched_beside(from), 0);
         push(Action::Kind::take_back);
-        push_sweep(tapes_.back());
+        push_sweep(tapes_.back(), peak);
       }
     } else {
       while (from > 0 && !tapes[from - 1]) --from;
@@ -200,7 +204,9 @@ void Budgeted::plan_gap(PlannedGaps& gaps, const Profile& whole, std::size_t fro
       again_ += report.runs[i] * (positions_[from + i + 1] - positions_[from + i]);
       again_cost_ = bounded(again_cost_ + report.runs[i] * run.intervals[from + i].forward);
     }
+    const std::size_t before_these = sweeps_.size();
     perform(planned, from);
+    for (std::size_t i = 0; i < report.sweeps.size(); ++i) sweeps_[before_these + i].peak = bounded(stays + report.sweeps[i]);
     return true;
   };
   const std::uint64_t room = room_ - std::min(room_, before);
@@ -274,7 +280,7 @@ void Budgeted::perform(const std::vector<Move>& moves, std::size_t from) {
         push(Action::Kind::take_back);
         --aside;
       }
-      push_sweep(positions_[at]);
+      push_sweep(positions_[at], 0); // whoever judges these moves knows it
       work = kNone;
       break;
     }

@@ -250,7 +250,7 @@ std::unique_ptr<Schedule> FirstRun::as_known(const std::optional<Budgeted>& know
   next->total_ = kToEnd;
   next->budgeted_ = *known;
   next->survey_ = next->few_states_ = false;
-  next->relieved_ = next->all_steps_ = 0;
+  next->relieved_ = next->ahead_ = next->all_steps_ = 0;
   return next;
 }
 
@@ -270,16 +270,13 @@ std::uint64_t FirstRun::closer_look() const {
 }
 
 // What no plan is known for may do with hardly any states, and with the shortest tapes.
-bool FirstRun::reverse_with_few_states(bool sweeping) {
+void FirstRun::reverse_with_few_states(std::uint64_t left) {
   constexpr std::uint64_t kFew = 3;
-  const std::uint64_t left = budgeted_.left_to_reverse(sweeping);
-  if (left == 0) return false;
   Slots slots;
   const std::uint32_t start = slots.take();
   reversal_ = Reversal(Reversal::Cut::revolve, kLeastBase, kFew, {{0, start}}, slots, left);
   few_states_ = true;
   stage_ = Stage::reversing;
-  return true;
 }
 
 std::optional<Schedule::Relief> FirstRun::relieve(During during, bool at_last) {
@@ -302,13 +299,34 @@ std::optional<Schedule::Relief> FirstRun::relieve(During during, bool at_last) {
   case Stage::budgeted:
   case Stage::rest:
     if (!sweeping && budgeted_.relieve_first_run(weighing)) break;
-    if (weighing || (!budgeted_.relieve(sweeping) && !(at_last && reverse_with_few_states(sweeping)))) return std::nullopt;
+    if (weighing) return std::nullopt;
+    if (const std::uint64_t left = budgeted_.left_to_reverse(sweeping); !budgeted_.relieve(sweeping)) {
+      if (left == 0 || !at_last) return std::nullopt;
+      reverse_with_few_states(left);
+    }
     relief.all = true;
     break;
   default:
     return std::nullopt;
   }
   ++relieved_;
+  return relief;
+}
+
+// With the plan for what is left that takes the least, if that is known to fit; else with hardly any states, and with tapes
+// shorter than any interval.
+std::optional<Schedule::Relief> FirstRun::relieve_ahead() {
+  if (stage_ != Stage::budgeted && stage_ != Stage::rest) return std::nullopt;
+  const std::uint64_t left = budgeted_.left_that_is_too_much();
+  if (left == 0) return std::nullopt;
+  if (Budgeted less = budgeted_; less.relieve_ahead())
+    budgeted_ = std::move(less);
+  else
+    reverse_with_few_states(left);
+  ++relieved_;
+  ++ahead_;
+  Relief relief;
+  relief.all = true;
   return relief;
 }
 

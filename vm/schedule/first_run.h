@@ -46,6 +46,7 @@ public:
   std::unique_ptr<Schedule> planned(std::uint64_t budget) const override;
   std::uint64_t least_of_any() const override { return budgeted_.least_of_any(); }
   std::optional<Relief> relieve(During during, bool at_last) override;
+  std::optional<Relief> relieve_ahead() override;
   std::uint64_t relieved() const override { return relieved_; }
   std::unique_ptr<Schedule> again(std::uint64_t failures) const override;
   bool misled() const override { return budgeted_.misled(); }
@@ -73,6 +74,7 @@ public:
     archive(self.counted_);
     archive(self.start_kept_);
     archive(self.relieved_);
+    archive(self.ahead_);
     archive(self.resumes_);
     archive(self.few_states_);
     archive(self.all_steps_);
@@ -103,7 +105,7 @@ private:
   void take_over();
   std::string chosen() const; // the schedule, for people
   Action discard_start();
-  bool reverse_with_few_states(bool sweeping);
+  void reverse_with_few_states(std::uint64_t left);
   std::unique_ptr<Schedule> as_known(const std::optional<Budgeted>& known) const;
 
   Spec::Kind kind_ = Spec::Kind::automatic;
@@ -123,6 +125,7 @@ private:
   std::uint64_t counted_ = 0;                       // actions of a survey of what is not planned
   bool start_kept_ = false;                         // in slot 0, while it may still turn out that the run is to be planned
   std::uint64_t relieved_ = 0;                      // how often memory ran out on the way
+  std::uint64_t ahead_ = 0;                         // how often of these it was seen before it happened
   bool resumes_ = false;                            // from the latest state that was left then
   bool few_states_ = false;                         // what was left then is reversed by reversal_, and nothing else
   std::uint64_t all_steps_ = 0;                     // that are executed, where planning had ended; 0: nobody knows

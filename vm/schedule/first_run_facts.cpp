@@ -53,9 +53,12 @@ void FirstRun::weighed(const Weights& weights) {
 }
 
 std::string FirstRun::explanation() const {
-  return relieved_ == 0 ? chosen()
-                        : fmt::format("{}; memory had run out {}, and it went on with less to keep", chosen(),
-                                      relieved_ == 1 ? "once" : fmt::format("{} times", relieved_));
+  const auto times = [](std::uint64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); };
+  std::string text = chosen();
+  if (ahead_ != 0) text += fmt::format("; memory would have run out {}, and it went on with less to keep", times(ahead_));
+  if (relieved_ != ahead_)
+    text += fmt::format("; memory had run out {}, and it went on with less to keep", times(relieved_ - ahead_));
+  return text;
 }
 
 std::string FirstRun::chosen() const {

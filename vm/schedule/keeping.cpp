@@ -77,7 +77,7 @@ std::uint64_t Keeping::peak() const {
   const std::size_t n = profile_.size();
   std::uint64_t peak = at_end() + profile_.cotangents[n] + next_;
   for (std::size_t i = 0; i < n; ++i)
-    if (tapes_[i]) peak = std::max(peak, before_[i] + swept(i));
+    if (tapes_[i]) peak = std::max(peak, peak_of_sweep(i));
   return peak;
 }
 

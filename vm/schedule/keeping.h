@@ -32,6 +32,7 @@ public:
 
   // The most bytes if the run goes on, or if it ends and is reversed, but for what is run again.
   std::uint64_t peak() const;
+  std::uint64_t peak_of_sweep(std::size_t interval) const { return before_[interval] + swept(interval); } // of one on tape
 
   bool fits() const { return tight().empty(); }
   double cost() const; // about, of running once more what has no tape

@@ -80,6 +80,7 @@ private:
       const bool whole = work == at && interval.form != 0;
       note(held_bytes(profile_, states_, tapes_, whole ? at : kNone) + (whole ? interval.sweeping_of[0] : interval.sweeping()));
       report_.cost += interval.sweep;
+      report_.sweeps.push_back(std::exchange(since_sweep_, 0));
       tapes_.erase(at);
       unreversed_ = at;
       return {};
@@ -88,7 +89,11 @@ private:
     return "no such move";
   }
 
-  void note(std::uint64_t bytes) { report_.peak = std::max(report_.peak, bytes + profile_.cotangents[unreversed_]); }
+  void note(std::uint64_t bytes) {
+    bytes += profile_.cotangents[unreversed_];
+    report_.peak = std::max(report_.peak, bytes);
+    since_sweep_ = std::max(since_sweep_, bytes);
+  }
 
   const Profile& profile_;
   std::size_t from_ = 0;
@@ -97,6 +102,7 @@ private:
   std::size_t work_ = kNone; // the interval of the tape in work
   std::size_t unreversed_ = 0;
   std::size_t performed_ = 0;
+  std::uint64_t since_sweep_ = 0; // the most bytes since the last one
   PlanReport report_;
 };
 

@@ -10,10 +10,11 @@
 namespace cairn::schedule {
 
 struct PlanReport {
-  std::string fault;               // what was wrong; empty if every move was possible and everything was reversed
-  std::uint64_t cost = 0;          // modelled
-  std::uint64_t peak = 0;          // bytes beside the initial state
-  std::vector<std::uint32_t> runs; // how often each interval was run, with and without tape
+  std::string fault;                 // what was wrong; empty if every move was possible and everything was reversed
+  std::uint64_t cost = 0;            // modelled
+  std::uint64_t peak = 0;            // bytes beside the initial state
+  std::vector<std::uint32_t> runs;   // how often each interval was run, with and without tape
+  std::vector<std::uint64_t> sweeps; // the most bytes of each sweep and of what is run for it, in the order of sweeps
 };
 
 PlanReport check(const Profile& profile, const std::vector<Move>& moves);

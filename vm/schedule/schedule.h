@@ -266,6 +266,9 @@ public:
     (void)at_last;
     return std::nullopt;
   }
+  // Where the program can no longer begin again, and the last action, a sweep, is over: what to let go of before the next one,
+  // which is known not to fit, as its tape cannot be given up any more once it is being swept. By what was foreseen alone.
+  virtual std::optional<Relief> relieve_ahead() { return std::nullopt; }
   // How often that has helped: what was foreseen does not hold then.
   virtual std::uint64_t relieved() const { return 0; }
   // For --explain: one line "binomial, base 4096, 8 snapshots: ..." why this schedule.
