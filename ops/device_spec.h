@@ -1,4 +1,4 @@
-// Devices as users name them: cpu | emulated[,memory=SIZE][,bandwidth=SIZE][,host=SIZE][,disk=FOLDER] |
+// Devices as users name them: cpu | emulated[:N][,memory=SIZE][,bandwidth=SIZE][,host=SIZE][,disk=FOLDER] |
 // cuda[:N][,memory=SIZE][,host=SIZE][,disk=FOLDER]. A kind of device is defined beside its device and listed in
 // ops/devices/devices.cpp.
 #pragma once

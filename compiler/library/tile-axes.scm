@@ -90,9 +90,9 @@
   (let ((operator (%node-operator node)))
     (if (%pointwise? operator)
         (not (eq? operator '%normalized))
-        (memq operator '(view permute transpose flip stack concat-tensors narrow-tensor crop chunk slice pad expand-tensor dropout dropout-planewise matmul
+        (memq operator '(view permute transpose flip stack concat-tensors narrow-tensor crop chunk slice pad expand-tensor lower-triangle upper-triangle dropout dropout-planewise matmul
                          layer-normalization rms-normalization softmax log-softmax fused-scale-mask-softmax sum mean max-over min-over prod norm logsumexp
-                         variance argmax argmin sort argsort)))))
+                         variance argmax argmin sort argsort top-k cumulative-sum)))))
 
 ; --- where all axes are at their usual places
 
@@ -101,12 +101,12 @@
     (cond ((%input? node) #f)
           ((if (null? space) #t (< (apply * space) 2)) #f)
           ((memq operator '(convolve convolve-add-tied transpose-convolve max-pool average-pool concat-tensors
-                            narrow-tensor crop chunk slice pad expand-tensor dropout dropout-planewise))
+                            narrow-tensor crop chunk slice pad expand-tensor lower-triangle upper-triangle dropout dropout-planewise))
            #t)
           ((memq operator '(interpolate-nearest interpolate-linear)) (%whole-factors? node nodes))
           ((%pointwise? operator) #t)
           ((memq operator '(softmax log-softmax fused-scale-mask-softmax sum mean max-over min-over prod norm logsumexp variance argmax argmin
-                            sort argsort batch-normalization-test))
+                            sort argsort top-k cumulative-sum batch-normalization-test))
            (%near-along-space? node nodes leaves))
           (else #f))))
 (define (%pointwise? operator)
@@ -115,12 +115,12 @@
       #t
       (char=? (string-ref (symbol->string operator) 0) #\%)))
 
-; An element needs one place of every operand along the axes behind the first two.
+; An element needs one place of every operand along the axes behind the first two. The last one is asked, as it may be made of all before it.
 (define (%near-along-space? node nodes leaves)
   (let* ((sizes (%node-sizes node))
          (one (append (list-head sizes 2) (map (lambda (n) 1) (cddr sizes))))
          (regions (operand-regions (%node-operator node) (map (lambda (o) (%described o nodes leaves)) (%node-operands node)) (%node-result node)
-                                   (map (lambda (n) 0) sizes) one)))
+                                   (map - sizes one) one)))
     (not (memv #f (map (lambda (o region) (if (eq? (car o) 'node) (if region (= 1 (apply * (%space (cadr region)))) #t) #t))
                        (%node-operands node) regions)))))
 

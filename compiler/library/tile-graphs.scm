@@ -38,18 +38,22 @@
 
 ; A box of an array, as tensors of the last two axes that are read one after the other.
 (define (%read-box array box)
+  (to-device (view (stack (map (lambda (block) (apply read-rows block)) (%blocks-of array box)) 0) (cdr box)) (%residence-of array)))
+; What is going to be read next, while something else is computed, where it is in few pieces: more would drive each other out.
+(define (%read-box-ahead array box)
+  (let ((blocks (%blocks-of array box)))
+    (if (<= (length blocks) 8) (for-each (lambda (block) (apply read-ahead block)) blocks))))
+(define (%blocks-of array box)
   (let* ((sizes (cadddr array)) (rank (length sizes)) (starts (car box)) (extents (cdr box))
-         (width (list-ref sizes (- rank 1)))
          (strides (%strides sizes (if (null? (cddddr array)) #f (car (cddddr array)))))
          (rows (list-ref extents (- rank 2))) (columns (list-ref extents (- rank 1)))
          (bytes (%bytes-of-name (cadr array))))
-    (define (blocks axis at)
+    (let %blocks/loop ((axis 0) (at 0))
       (if (= axis (- rank 2))
-          (list (read-rows (list (car array) (cadr array) (+ (caddr array) (* bytes (+ at (* (list-ref starts axis) (list-ref strides axis)) (list-ref starts (+ axis 1)))))
-                                 (list rows columns) (list-ref strides axis))
-                           0 rows))
-          (append-map (lambda (i) (blocks (+ axis 1) (+ at (* (+ i (list-ref starts axis)) (list-ref strides axis))))) (iota (list-ref extents axis)))))
-    (to-device (view (stack (blocks 0 0) 0) extents) (%residence-of array))))
+          (list (list (list (car array) (cadr array) (+ (caddr array) (* bytes (+ at (* (list-ref starts axis) (list-ref strides axis)) (list-ref starts (+ axis 1)))))
+                            (list rows columns) (list-ref strides axis))
+                      0 rows))
+          (append-map (lambda (i) (%blocks/loop (+ axis 1) (+ at (* (+ i (list-ref starts axis)) (list-ref strides axis))))) (iota (list-ref extents axis)))))))
 (define (%strides sizes first)
   (if (null? (cdr sizes)) '(1) (let ((rest (%strides (cdr sizes) #f))) (cons (if first first (* (cadr sizes) (car rest))) rest))))
 (define (%bytes-of-name name)
@@ -124,8 +128,9 @@
         (let ((known (%known operands result (vector-ref seen 0))))
           (if known
               (cons known seen)
-              (let* ((made (if (%of-groups? operator (vector-ref v 1) (vector-ref v 2))
-                               (%visit (%group-normalized operands) seen)
+              (let* ((others (%made-of-others operator operands (vector-ref v 1) (vector-ref v 2)))
+                     (made (if others
+                               (%visit others seen)
                                (let ((l (%visit-all operands seen)))
                                  (%visit-operator (%node operator (car l) result (vector-ref v 1) (vector-ref v 2) (vector-ref v 3) (vector-ref v 7)) (cdr l)))))
                      (seen (cdr made)))
@@ -165,6 +170,26 @@
            (%new-node (part-of '%normalized (list x (cadr operands) (caddr operands) (car m) (car v) (if (null? (cdddr operands)) (cons 'is 1e-5) (cadddr operands)))
                                sizes)
                       (cdr v))))))
+
+; What has the same value by operators that tiles know; or #f.
+(define (%made-of-others operator operands type sizes)
+  (cond ((%of-groups? operator type sizes) (%group-normalized operands))
+        ((eq? operator 'roll) (%rolled (car operands) (cadr operands) (caddr operands)))
+        ((eq? operator 'tile) (%repeated (car operands) (cadr operands)))
+        (else #f)))
+
+; Two parts that change places along each axis.
+(define (%rolled x shifts axes)
+  (fold-left (lambda (x by axis)
+               (let* ((n (list-ref (size x) axis)) (k (if (= n 0) 0 (modulo by n))))
+                 (if (= k 0) x (concat-tensors (list (narrow-tensor x axis (- n k) k) (narrow-tensor x axis 0 (- n k))) axis))))
+             x (%each-axis shifts '(0)) (map (lambda (axis) (%axis "roll" axis (length (size x)))) (%each-axis axes '(0)))))
+; Copies one behind the other along each axis, where they are not very many.
+(define (%repeated x counts)
+  (let ((counts (%each-axis counts '(0))))
+    (if (%every? (lambda (n) (<= 1 n 64)) counts)
+        (fold-left (lambda (x axis n) (if (= n 1) x (concat-tensors (map (lambda (i) x) (iota n)) axis))) x (iota (length counts)) counts)
+        #f)))
 
 ; Normalisation of groups is pointwise but for means and variances over space of each channel, of which a group's are made: its variance is the mean
 ; of theirs and the variance of their means.

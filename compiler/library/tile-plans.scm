@@ -3,22 +3,29 @@
 ; --- stages: the segment of stage 0, then the whole operators that need no more, then the segment of stage 1, and so on. A value that is used
 ; in another stage, or by a whole operator, or is wanted of f, is a border.
 
-(define (%plan-of-graph graph counts inputs)
+(define (%plan-of-graph graph counts inputs devices)
   (let ((nodes (vector-ref graph 0)) (wanted (%template-nodes (vector-ref graph 2))))
-    (%plan-of nodes (vector-ref graph 1) wanted (filter (lambda (n) (not (%input? (vector-ref nodes n)))) (%distinct wanted)) counts inputs)))
+    (%plan-of nodes (vector-ref graph 1) wanted (filter (lambda (n) (not (%input? (vector-ref nodes n)))) (%distinct wanted)) counts inputs devices)))
 (define (%run-graph graph plan inputs)
   (let* ((nodes (vector-ref graph 0)) (leaves (vector-ref graph 1)) (outputs (%plan-outputs plan))
          (values (list->vector (append inputs (map (lambda (i) #f) (iota (- (vector-length nodes) (length inputs))))))))
     (%filled (vector-ref graph 2) (if (null? outputs) values (%with-values outputs (%run-plan plan inputs leaves) values)) leaves)))
 
 ; A plan: nodes, steps, by node how its value is divided into parts or #f, the numbers of what is wanted, by node and by leaf whether it may vary,
-; and whether parts are put aside.
-(define (%plan-of nodes leaves wanted outputs counts inputs)
+; whether parts are put aside, and the names of the devices over which tiles are dealt.
+(define (%plan-of nodes leaves wanted outputs counts inputs devices)
+  (if (pair? devices) (%check-one-residence nodes))
   (let* ((view (%view-of nodes leaves wanted))
-         (steps (%steps nodes leaves view counts inputs)) (layouts (%layouts steps nodes wanted)) (varying-leaves (vector-map %leaf-varies? leaves)))
+         (steps (%steps nodes leaves view counts inputs devices)) (layouts (%layouts steps nodes wanted)) (varying-leaves (vector-map %leaf-varies? leaves)))
     (if (memory-budget) (for-each (lambda (step) (%check-that-it-fits step layouts view counts)) steps))
     (%note-plan steps layouts view)
-    (vector nodes steps layouts outputs (%varying nodes inputs varying-leaves) varying-leaves (%aside? layouts nodes))))
+    (vector nodes steps layouts outputs (%varying nodes inputs varying-leaves) varying-leaves (%aside? layouts nodes) devices)))
+(define (%check-one-residence nodes)
+  (let ((home (%node-residence (vector-ref nodes 0))))
+    (for-each (lambda (node)
+                (if (not (eq? home (%node-residence node)))
+                    (error (format "tiled: of what f computes some is on ~a and some on ~a, and tiles are dealt over devices where all is on one: let f move nothing" home (%node-residence node)))))
+              (vector->list nodes))))
 (define (%plan-nodes plan) (vector-ref plan 0))
 (define (%plan-steps plan) (vector-ref plan 1))
 (define (%layout n plan) (vector-ref (vector-ref plan 2) n))
@@ -26,6 +33,7 @@
 (define (%plan-varying plan) (vector-ref plan 4))
 (define (%plan-varying-leaves plan) (vector-ref plan 5))
 (define (%plan-aside? plan) (vector-ref plan 6))
+(define (%plan-devices plan) (vector-ref plan 7))
 
 ; --- what is said of a plan
 
@@ -127,12 +135,18 @@
     (if (= n (vector-length nodes))
         varying
         (let ((node (vector-ref nodes n)))
-          (%varying/loop (+ n 1) (vector-update varying n (if (memq (%node-type node) '(f32 f64 bf16)) (%any? (varies? varying) (%node-operands node)) #f)))))))
+          (%varying/loop (+ n 1) (vector-update varying n (if (memq (%node-type node) '(f32 f64 bf16)) (%any? (varies? varying) (%passing-operands node)) #f)))))))
+; Those through which a derivative passes. Of a norm all but what is added to the variance.
+(define (%passing-operands node)
+  (let ((operator (%node-operator node)) (operands (%node-operands node)))
+    (if (eq? operator '%normalized)
+        (list-head operands 5)
+        (append-map (lambda (o i) (if (%passes-derivative? operator i) (list o) '())) operands (iota (length operands))))))
 (define (%leaf-varies? v)
   (cond ((tensor? v) (if (%has-derivative? v) (%may-vary? v) #f)) ((number? v) (%may-vary? v)) (else #f)))
 
 ; Counts of tiles, or #f: as many as the memory budget asks for.
-(define (%steps nodes leaves view counts inputs)
+(define (%steps nodes leaves view counts inputs devices)
   (let* ((near (vector-map %node-near? nodes))
          (stages (%stages nodes near))
          (all (iota (vector-length nodes)))
@@ -145,7 +159,7 @@
                   (append (map (lambda (group) (cons 'segment (%segment-of (car group) (cdr group) view))) groups)
                           (map (lambda (n) (cons 'whole n)) whole)))
                 (map (lambda (groups) (map (lambda ((cons* members work tiles)) (cons members tiles)) groups))
-                     (if counts (%grouped-by-tiles near-nodes counts view) (%grouped-by-budget near-nodes leaves inputs view)))
+                     (if counts (%grouped-by-tiles near-nodes counts view) (%grouped-by-budget near-nodes leaves inputs view (length devices))))
                 whole-nodes))))
 
 ; Nodes, by node those that use it, its operands as operand-regions takes them, and what work a byte of a border costs.
@@ -161,18 +175,19 @@
 
 ; Of a budget what is left by inputs and borders with their cotangents, and by parameters with their gradients and those of one tile, is divided
 ; between a tile and more borders, in the one of some ways that makes least work. Where it would be little, or more work, and there is a file for
-; borders (--spill), a tile has a quarter of the memory. Without a budget a tile may hold 64 MiB.
-(define (%grouped-by-budget stages leaves inputs view)
+; borders (--spill), a tile has a quarter of the memory. Without a budget a tile may hold 64 MiB. Where tiles are dealt over devices, each of these has
+; one, with parameters and gradients of its own.
+(define (%grouped-by-budget stages leaves inputs view devices)
   (let* ((budget (memory-budget)) (nodes (vector-ref view 0)) (most (%largest-of (map %node-space (vector->list nodes)))))
     (define (bytes-of type sizes) (* (%bytes-of type) (apply * sizes)))
     (define (bytes-of-tensor t) (if (tensor? t) (bytes-of (tensor-type t) (size t)) 0))
     (define (bytes-of-node n) (%bytes-of-node (vector-ref nodes n)))
-    (define (divided rest part) (let ((limit (max 1048576 (quotient (* part rest) 4)))) (%grouped stages most limit (max 0 (- rest limit)) view)))
+    (define (divided rest part) (let ((limit (max 1048576 (quotient (* part rest) 4)))) (%grouped stages most (quotient limit (max 1 devices)) (max 0 (- rest limit)) view)))
     (define (work-of grouped) (apply + (map (lambda (groups) (apply + (map cadr groups))) grouped)))
     (if budget
-        (let* ((memory (- (quotient (* 9 budget) 10) (* 3 (apply + (map bytes-of-tensor (vector->list leaves)))) (* 2 (apply + (map bytes-of-tensor inputs)))))
+        (let* ((memory (- (quotient (* 9 budget) 10) (* (+ 3 (* 2 devices)) (apply + (map bytes-of-tensor (vector->list leaves)))) (* 2 (apply + (map bytes-of-tensor inputs)))))
                (rest (- memory (* 2 (apply + (map bytes-of-node (append-map (lambda (members) (%outputs members view)) stages)))))))
-          (define (by-file) (%grouped stages most (max 1048576 (quotient memory 4)) (quotient (%file-budget) 4) (%view-by-file view)))
+          (define (by-file) (%grouped stages most (quotient (max 1048576 (quotient memory 4)) (max 1 devices)) (quotient (%file-budget) 4) (%view-by-file view)))
           (define (in-memory)
             (fold-left (lambda (best part) (let ((new (divided rest part))) (if (< (work-of new) (work-of best)) new best))) (divided rest 2) '(1 3)))
           (cond ((= 0 (%file-budget)) (in-memory))

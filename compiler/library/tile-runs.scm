@@ -14,17 +14,31 @@
 
 (define (%run-steps plan inputs leaves keep?)
   (let* ((nodes (%plan-nodes plan)) (steps (%plan-steps plan))
+         (deals (%deals plan leaves))
          (kept (%marked (append (%plan-outputs plan) (if keep? (append-map (lambda (step) (%step-reads step nodes)) steps) '()))
                         (make-vector (vector-length nodes) #f))))
     (fold-left (lambda (values (cons step dead))
                  (let ((values (if (eq? (car step) 'whole)
                                    (vector-update values (cdr step) (%whole-value (cdr step) values leaves plan))
-                                   (%with-values (vector-ref (cdr step) 3) (%segment-value (cdr step) values leaves plan) values))))
+                                   (%with-values (vector-ref (cdr step) 3) (%segment-value (cdr step) values leaves deals plan) values))))
                    (fold-left (lambda (values n) (vector-update values n #f)) values dead)))
                (list->vector (append inputs (map (lambda (i) #f) (iota (- (vector-length nodes) (length inputs))))))
                (%with-dropped (reverse steps) nodes kept '()))))
 
-; (step . numbers that no later step reads), of steps from the last one.
+; Tiles are dealt by turns over devices, which have copies of the leaves: a vector of (device . leaves). Without devices all is where it is, and the
+; device is #f. As many tiles are in work as there are devices; each comes home, to where the image is, in its turn, and is added there. So sums are the
+; same as of one device.
+(define (%deals plan leaves)
+  (if (null? (%plan-devices plan))
+      (vector (cons #f leaves))
+      (list->vector (map (lambda (device) (cons device (vector-map (lambda (leaf) (%there leaf device)) leaves))) (%plan-devices plan)))))
+(define (%deal-of tile deals) (vector-ref deals (remainder tile (vector-length deals))))
+(define (%there t device) (if (if device (tensor? t) #f) (to-device t device) t))
+(define (%all-there l device) (if device (map (lambda (t) (%there t device)) l) l))
+(define (%home plan) (if (null? (%plan-devices plan)) #f (%node-residence (vector-ref (%plan-nodes plan) 0))))
+(define (%residence-there node device) (if device device (%node-residence node)))
+
+; (step . numbers that no later; (step . numbers that no later step reads), of steps from the last one.
 (define (%with-dropped steps nodes kept l)
   (if (null? steps)
       l
@@ -67,15 +81,22 @@
 
 ; --- a segment: its outputs, in their order
 
-(define (%segment-value segment values leaves plan)
-  (let* ((leaves (%leaves-of segment leaves)) (prepared (%prepared segment leaves)) (tiles (apply * (vector-ref segment 0)))
+(define (%segment-value segment values leaves deals plan)
+  (let* ((prepared (%prepared segment (%leaves-of segment leaves))) (tiles (apply * (vector-ref segment 0))) (home (%home plan))
          (layouts (map (lambda (n) (%layout n plan)) (vector-ref segment 3))))
-    (let %segment/loop ((tile 0) (borders (%new-borders segment layouts)))
-      (if (= tile tiles)
-          (map (lambda (border layout) (if layout (list->vector (reverse border)) border)) borders layouts)
-          (let* ((work (%tile-work segment prepared tile))
-                 (parts (%tile-values segment (car work) (cadr work) (caddr work) (%slices (vector-ref segment 2) values (cadr work) plan) leaves)))
-            (%segment/loop (+ tile 1) (%with-parts borders layouts parts (caddr work) plan)))))))
+    (let %segment/loop ((tile 0) (done '()) (borders (%new-borders segment layouts)))
+      (cond ((if (< tile tiles) (< (length done) (vector-length deals)) #f)
+             (let* ((work (%tile-work segment prepared tile)) (deal (%deal-of tile deals))
+                    (slices (%slices-there segment prepared tile (cadr work) values (car deal) plan)))
+               (%segment/loop (+ tile 1)
+                              (append done
+                                      (list (cons (caddr work)
+                                                  (%tile-values segment (car deal) (car work) (cadr work) (caddr work) slices (%leaves-of segment (cdr deal))))))
+                              borders)))
+            ((pair? done)
+             (let* ((boxes (caar done)) (parts (cdar done)) (done (cdr done)))
+               (%segment/loop tile done (%with-parts borders layouts (%all-there parts home) boxes plan))))
+            (else (map (lambda (border layout) (if layout (list->vector (reverse border)) border)) borders layouts))))))
 (define (%leaves-of segment leaves) (map (lambda (k) (vector-ref leaves k)) (vector-ref segment 4)))
 
 (define (%new-borders segment layouts)
@@ -105,6 +126,14 @@
 (define (%aside t plan) (%put-aside t (%plan-aside? plan)))
 
 ; --- parts of values, #() where there is no box
+
+; What a tile reads, on a device. While the tile is computed, what the next one reads of files is read.
+(define (%slices-there segment prepared tile boxes values device plan)
+  (let ((slices (%all-there (%slices (vector-ref segment 2) values boxes plan) device)) (next (+ tile 1)))
+    (if (if (< next (apply * (vector-ref segment 0))) (%any? (lambda (n) (%tile-array? (vector-ref values n))) (vector-ref segment 2)) #f)
+        (for-each (lambda (n box) (if (if box (%tile-array? (vector-ref values n)) #f) (%read-box-ahead (vector-ref values n) box)))
+                  (vector-ref segment 2) (cadr (%tile-work segment prepared next))))
+    slices))
 
 (define (%slices numbers values boxes plan)
   (map (lambda (n box) (if box (%slice-of (vector-ref values n) n box plan) '())) numbers boxes))
@@ -220,7 +249,7 @@
 
 ; What is computed of whole lines gives whole lines, whatever part of them is wanted: these lie along other axes than those of space.
 (define (%whole-lines node box)
-  (if (if box (memq (%node-operator node) '(%normalized layer-normalization rms-normalization softmax log-softmax fused-scale-mask-softmax sort argsort)) #f)
+  (if (if box (memq (%node-operator node) '(%normalized layer-normalization rms-normalization softmax log-softmax fused-scale-mask-softmax sort argsort top-k cumulative-sum)) #f)
       (fold-left (lambda (box axis n)
                    (if (memv axis (%node-axes node)) box (cons (%with-item (car box) axis 0) (%with-item (cdr box) axis n))))
                  box (iota (length (%node-sizes node))) (%node-sizes node))
@@ -267,9 +296,9 @@
       (operand-regions (%node-operator node) described (%node-result node) (car box) (cdr box))))
 (define (%region starts sizes) (let ((zeros (map (lambda (n) 0) sizes))) (list starts sizes zeros zeros)))
 
-; --- one tile: values. What is known so far is a list of (number box . value).
+; --- one tile: values, on a device, or where they are. What is known so far is a list of (number box . value).
 
-(define (%tile-values segment work in-boxes out-boxes slices leaves)
+(define (%tile-values segment device work in-boxes out-boxes slices leaves)
   (let %tile/loop ((work work)
                    (known (append-map (lambda (n box slice) (if box (list (cons n (cons box slice))) '())) (vector-ref segment 2) in-boxes slices))
                    (leaves (%leaves-by-member (vector-ref segment 1) leaves)))
@@ -278,7 +307,7 @@
         (let* ((member (caar work)) (box (cadar work)) (regions (cddar work)) (node (vector-ref member 1))
                (operands (car (%operand-parts (%node-operands node) regions known (cdr (assv (vector-ref member 0) leaves)))))
                (known (%without (vector-ref member 2) known))
-               (value (%part node operands regions box segment)))
+               (value (%part node operands regions box segment device)))
           (%tile/loop (cdr work) (cons (cons (vector-ref member 0) (cons box value)) known) leaves)))))
 
 (define (%leaves-by-member members leaves)
@@ -310,16 +339,16 @@
         (cons (cons (car a) (car d)) (cdr d)))))
 
 ; The box of a node's value, of the regions of its operands.
-(define (%part node operands regions box segment)
+(define (%part node operands regions box segment device)
   (let ((operator (%node-operator node)))
     (case operator
-      ((convolve) (%convolved operator (%with-padding-alone node operands box segment 0 2) (%or-no-padding (car regions) box) 2))
-      ((convolve-add-tied) (%convolved operator (%with-padding-alone node operands box segment 0 3) (%or-no-padding (car regions) box) 3))
-      ((transpose-convolve) (if (car regions) (%transpose-convolved operands (car regions) box) (fill (cdr box) 0 (%node-type node) (%node-residence node))))
+      ((convolve) (%convolved operator (%with-padding-alone node operands box segment device 0 2) (%or-no-padding (car regions) box) 2))
+      ((convolve-add-tied) (%convolved operator (%with-padding-alone node operands box segment device 0 3) (%or-no-padding (car regions) box) 3))
+      ((transpose-convolve) (if (car regions) (%transpose-convolved operands (car regions) box) (fill (cdr box) 0 (%node-type node) (%residence-there node device))))
       ((max-pool)
-       (let* ((operands (%with-padding-alone node operands box segment -inf.0 2)) (region (%or-no-padding (car regions) box)) (both (%both-sides region)))
+       (let* ((operands (%with-padding-alone node operands box segment device -inf.0 2)) (region (%or-no-padding (car regions) box)) (both (%both-sides region)))
          (max-pool (%padded (car operands) region both -inf.0) (cadr operands) (%operand operands 2 (cadr operands)) both)))
-      ((average-pool) (%average-pooled (%with-padding-alone node operands box segment 0 2) (%or-no-padding (car regions) box)))
+      ((average-pool) (%average-pooled (%with-padding-alone node operands box segment device 0 2) (%or-no-padding (car regions) box)))
       ((narrow-tensor crop chunk) (car operands))
       ((dropout dropout-planewise) (%dropped operator operands box (%node-sizes node)))
       ((slice)
@@ -328,14 +357,20 @@
       ((pad)
        (if (car regions)
            (pad (car operands) (caddr (car regions)) (cadddr (car regions)) (%operand operands 3 0))
-           (fill (cdr box) (%operand operands 3 0) (%node-type node) (%node-residence node))))
+           (fill (cdr box) (%operand operands 3 0) (%node-type node) (%residence-there node device))))
+      ((lower-triangle upper-triangle) (apply-operator operator (list (car operands) (%diagonal-there (%operand operands 1 0) (car box)))))
       ((expand-tensor) (expand-tensor (car operands) (cdr box)))
       ((view) (%viewed (car operands) (car regions) box (%node-sizes (cdr (assv (cdar (%node-operands node)) (vector-ref segment 5)))) (%node-sizes node)))
       ((interpolate-nearest interpolate-linear)
        (%interpolated operator (car operands) (car regions) box
                       (%node-sizes (cdr (assv (cdar (%node-operands node)) (vector-ref segment 5)))) (%node-sizes node)))
       ((%normalized) (%normalized operands))
+      ((to-device) (if device (car operands) (apply-operator operator operands)))
       (else (%result (apply-operator operator operands) (%node-result node))))))
+
+; A diagonal of the whole as a part sees it that begins there.
+(define (%diagonal-there k starts)
+  (let ((rest (list-tail starts (- (length starts) 2)))) (+ k (- (car rest) (cadr rest)))))
 
 (define (%operand operands i otherwise)
   (cond ((null? operands) otherwise)
@@ -344,7 +379,7 @@
 (define (%each-axis x space) (if (number? x) (map (lambda (n) x) space) (if (vector? x) (vector->list x) x)))
 
 ; Windows may lie in the padding alone: then there is no region, and the padding that they see is the first operand. Strides stand at k.
-(define (%with-padding-alone node operands box segment number k)
+(define (%with-padding-alone node operands box segment device number k)
   (if (not (boolean? (car operands)))
       operands
       (let* ((from (cdr (assv (cdar (%node-operands node)) (vector-ref segment 5))))
@@ -354,7 +389,7 @@
              (strides (%each-axis (%operand operands k (if pool windows 1)) space))
              (dilation (%each-axis (if pool 1 (%operand operands (+ k 2) 1)) space)))
         (cons (fill (append (list (cadr box) (cadr (%node-sizes from))) (map (lambda (n s w d) (+ (* (- n 1) s) (* d (- w 1)) 1)) space strides windows dilation))
-                    number (%node-type from) (%node-residence from))
+                    number (%node-type from) (%residence-there from device))
               (cdr operands)))))
 (define (%or-no-padding region box) (if region region (%region (car box) (cdr box))))
 

@@ -5,13 +5,22 @@
 ; procedure with rules: docs/tiles.md. Graphs are in tile-graphs.scm, along which
 ; axes tiles lie in tile-axes.scm, segments and tiles in tile-plans.scm, and what is done in tile-runs.scm.
 
-(define (tiled f x . tiles)
-  (let ((inputs (%tile-inputs "tiled" x)))
+(define (tiled f x . options)
+  (let* ((inputs (%tile-inputs "tiled" x)) (tiles (if (null? options) '() (list (car options)))) (devices (%tile-devices (if (null? options) '() (cdr options)))))
     (if (if (%recorded? (car inputs)) #t (%any? (lambda (t) (= 0 (apply * (%sizes-of t)))) inputs)) ; or there is nothing to divide
         (f x)
         (let ((counts (%tile-counts "tiled" tiles inputs)))
-          (let* ((graph (%graph-of (f (car (%with-recorded x 0))) inputs)) (plan (%plan-of-graph graph counts inputs)))
+          (let* ((graph (%graph-of (f (car (%with-recorded x 0))) inputs)) (plan (%plan-of-graph graph counts inputs devices)))
             (%run-graph graph plan inputs))))))
+
+; The names of the devices over which tiles are dealt, in the order in which they get them; '(): tiles are computed where the image is.
+(define (%tile-devices devices)
+  (if (null? devices)
+      '()
+      (let ((names (%only "tiled" devices)))
+        (if (if (pair? names) (list? names) #f)
+            (map (lambda (name) (tensor-residence (to-device (fill '() 0 'u8 'cpu) name))) names)
+            (error "tiled: expected a list of the names of devices, got" names)))))
 
 ; What tiled would do, by segment: the names of its operators, how many tiles along each axis, bytes that one holds while it is differentiated, and
 ; its work as a multiple of what it would be without halos.
@@ -29,7 +38,7 @@
                                     (fold-left (lambda (most tile) (max most (cadr tile))) 0 all)
                                     (exact->inexact (/ (apply + (map car all)) (car (%trial members (map (lambda (n) 1) tiles) view)))))))
                       '()))
-                (%steps (vector-ref graph 0) (vector-ref graph 1) view counts inputs))))
+                (%steps (vector-ref graph 0) (vector-ref graph 1) view counts inputs '()))))
 
 (define (%tile-inputs who x)
   (let ((inputs (reverse (%tensors-in x '()))))
@@ -38,7 +47,7 @@
 ; How many tiles along each axis behind the first two, of at most as many elements as the largest tensor has there.
 ; #f: as many as memory asks for.
 (define (%tile-counts who tiles inputs)
-  (if (null? tiles) #f (%checked-tiles who (%only who tiles) (map %sizes-of inputs))))
+  (if (if (null? tiles) #t (eq? #f (car tiles))) #f (%checked-tiles who (%only who tiles) (map %sizes-of inputs))))
 (define (%checked-tiles who tiles sizes)
   (let* ((space (%largest-space sizes)) (counts (if (number? tiles) (map (lambda (n) tiles) space) tiles)))
     (cond ((null? space) (error (string-append who ": tiles lie along the axes behind the first two, and no tensor has more than two; sizes are") sizes))

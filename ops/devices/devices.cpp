@@ -38,4 +38,15 @@ bool parse_device(std::string_view text, DeviceMaker& maker, std::string& messag
   return false;
 }
 
+bool parse_devices(std::string_view text, std::vector<DeviceMaker>& makers, std::string& message) {
+  makers.clear();
+  for (bool more = true; more;) {
+    const std::size_t end = text.find(';');
+    if (!parse_device(text.substr(0, end), makers.emplace_back(), message)) return false;
+    more = end != std::string_view::npos;
+    if (more) text.remove_prefix(end + 1);
+  }
+  return true;
+}
+
 } // namespace cairn::ops

@@ -49,7 +49,7 @@ const Block* block_around(std::span<Block* const> blocks, const Extent& extent) 
 class EmulatedDevice final : public ModelledDevice {
 public:
   EmulatedDevice(Ledger& ledger, const EmulatedOptions& options)
-      : ModelledDevice("emulated", ledger, options,
+      : ModelledDevice(options.number < 0 ? "emulated" : fmt::format("emulated:{}", options.number), ledger, options,
                        std::make_unique<HostPages>(addresses_for(options.memory_bytes), kFewestAddresses), kAlignment,
                        options.forget_ordering),
         behaviour_(options) {}

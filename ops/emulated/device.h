@@ -13,7 +13,9 @@ struct EmulatedBehaviour {
   bool forget_ordering = false;        // for tests of the race checker: streams do not wait for each other
 };
 // Rates are those of the machine that is emulated.
-struct EmulatedOptions : ModelledOptions, EmulatedBehaviour {};
+struct EmulatedOptions : ModelledOptions, EmulatedBehaviour {
+  int number = -1; // of several, which are `emulated:0` and so on; below 0: it is `emulated`
+};
 std::unique_ptr<Device> make_emulated_device(Ledger& ledger, const EmulatedOptions& options);
 
 } // namespace cairn::ops

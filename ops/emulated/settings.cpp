@@ -19,10 +19,19 @@ std::string read_lost_after(std::string_view number, std::string_view setting, E
 
 bool parsed_emulated(std::string_view settings, DeviceMaker& maker, std::string& message) {
   EmulatedOptions options;
+  const std::string_view number = settings.substr(0, settings.find(','));
+  if (!number.empty()) {
+    const auto [end, fault] = std::from_chars(number.data() + 1, number.data() + number.size(), options.number);
+    if (fault != std::errc() || end != number.data() + number.size() || options.number < 0) {
+      message = fmt::format("emulated: expected emulated:N, got `emulated{}`", number);
+      return false;
+    }
+  }
   const auto lost_after = [&](std::string_view value, std::string_view setting) {
     return read_lost_after(value, setting, options);
   };
-  if (!ModelledSettings(options, "emulated", true, {"lost-after", "lost-after=NUMBER", lost_after}).read(settings, message))
+  if (!ModelledSettings(options, "emulated", true, {"lost-after", "lost-after=NUMBER", lost_after})
+           .read(settings.substr(number.size()), message))
     return false;
   maker = [options](Ledger& ledger) { return make_emulated_device(ledger, options); };
   return true;
@@ -31,7 +40,7 @@ bool parsed_emulated(std::string_view settings, DeviceMaker& maker, std::string&
 } // namespace
 
 extern const DeviceKind kEmulated; // listed in ops/devices
-constinit const DeviceKind kEmulated{"emulated", "emulated[,memory=SIZE][,bandwidth=SIZE][,host=SIZE][,disk=FOLDER]", ",",
+constinit const DeviceKind kEmulated{"emulated", "emulated[:N][,memory=SIZE][,bandwidth=SIZE][,host=SIZE][,disk=FOLDER]", ":,",
                                      parsed_emulated};
 
 } // namespace cairn::ops

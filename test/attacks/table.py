@@ -837,6 +837,11 @@ TILES = [
     Attack("a long graph of views", "(display (size (tiled (lambda (x) (let loop ((i 0) (x x)) (if (= i 2000) x (loop (+ i 1) (permute (view x '(1 2 1 2 4)) '(0 1 2 4 3)))))) (ones '(1 1 4 4)) 2)))", (ENDED, ERROR, OVER, STOPPED)),
     Attack("places that are moved without end", "(display (size (tiled (lambda (x) (let loop ((i 0) (x x)) (if (= i 3000) x (loop (+ i 1) (tanh (permute x '(0 2 3 1))))))) (ones '(1 4 4 4)) 2)))", (ENDED, OVER, STOPPED)),
     Attack("a graph of a long list", "(tiled (lambda (x) (stack (let loop ((i 0) (l '())) (if (= i 100000) l (loop (+ i 1) (cons x l)))) 4)) (ones '(1 1 4 4)) 2)", (ENDED, OVER, STOPPED)),
+    Attack("tiles dealt over devices without number", "(tiled (lambda (x) (convolve x (ones '(1 1 3 3)) 1 1)) (ones '(1 1 8 8)) 8 (map (lambda (i) 'cpu) (iota 1000000)))", (ENDED, OVER, STOPPED)),
+    Attack("tiles dealt over a device that is made up", "(tiled tanh (ones '(1 1 8 8)) 8 (list (string->symbol (make-string 100000 #\\x))))", ERROR, "no device"),
+    Attack("copies of copies in a graph", "(display (size (tiled (lambda (x) (let loop ((i 0) (x x)) (if (= i 8) x (loop (+ i 1) (tile x '(1 1 64 64)))))) (ones '(1 1 4 4)) 2)))", (ERROR, OVER, STOPPED)),
+    Attack("a long graph of turns", "(display (size (tiled (lambda (x) (let loop ((i 0) (x x)) (if (= i 2000) x (loop (+ i 1) (roll x '(1 1) '(2 3)))))) (ones '(1 1 4 4)) 2)))", (ENDED, OVER, STOPPED)),
+    Attack("triangles beyond all diagonals", "(define x (ones '(1 1 4 4)))\n(for-each (lambda (k) (tiled (lambda (x) (lower-triangle x k)) x 2)) '(9007199254740991 -9007199254740991 4611686018427387903 -4611686018427387904))", (ENDED, ERROR)),
     Attack("operands without end", ONE + "(apply-operator 'concat-tensors (list (let loop ((i 0) (l '())) (if (= i 1000000) l (loop (+ i 1) (cons one l)))) 0))", (OVER, STOPPED, ERROR)),
 ]
 

@@ -148,6 +148,8 @@
 (write (with-schedule "binomial,base=100,snapshots=2" (lambda () (checkpoint-*j loss (cons w x) 1))))
 (define (views x) (flip (permute (dropout (GeLU (permute x '(0 2 3 1))) .5 7) '(0 3 1 2)) '(2)))
 (write (cdr (*j (lambda (x) (sumall (tiled views x 2))) x 1)))
+(define (turned x) (narrow-tensor (cumulative-sum (roll (tile (lower-triangle x 1) '(1 1 2 1)) '(3 -2) '(2 3)) 1) 1 1 1))
+(write (cdr (*j (lambda (x) (sumall (square (tiled turned x '(3 2) '(cpu cpu))))) x 1)))
 (write (operand-regions 'max-pool (list x 2) 0 '(0 0 1 1) '(1 2 2 1)))
 (write (apply-operator 'with-part (list x (zeros '(1 1 2 2) 'f64) '(0 1 2 3))))
 ;;; guarded

@@ -265,8 +265,14 @@ class Generator:
                 lambda: "(let ((z (log-softmax (concat-tensors (list %s %s) 1) 1))) (slice z 1 %s))" % (z, other(), r.choice(['0 1', '1 2'])),
                 lambda: '(dropout%s %s .3 %d)' % (r.choice(['', '-planewise']), z, r.randrange(9)),
                 lambda: '(part-of (concat-tensors (list %s %s) %d) 0 0)' % (z, other(), r.randrange(2, 4)),
+                lambda: "(roll (tanh %s) '(%d %d) '(2 -1))" % (z, r.randrange(-3, 4), r.randrange(-3, 4)),
+                lambda: "(part-of (tile (sin %s) '(1 1 %d %d)) %d 0)" % (z, r.randrange(2, 4), r.randrange(1, 3), r.randrange(3)),
+                lambda: '(+ %s (%s-triangle (sin %s) %d))' % (other(), r.choice(['upper', 'lower']), z, r.randrange(-2, 3)),
+                lambda: '(narrow-tensor (cumulative-sum (concat-tensors (list %s %s) 1) 1) 1 %d 1)' % (z, other(), r.randrange(2)),
             ] + ([] if self.smooth else [lambda: '(part-of (max-pool (ReLU %s) 2 1 1) %d 1)' % (z, r.randrange(2))]))()
-        return '(in-tiles%s (lambda (z) %s) %s%s)' % (r.choice(['', '', '', '-as-planned', '-too-large']), z, self.tensor(env, depth - 1), r.choice(['', ' 1', ' 2', " '(2 3)", " '(1 2)"]))
+        how, tiles = r.choice(['', '', '', '-as-planned', '-too-large']), r.choice(['', ' 1', ' 2', " '(2 3)", " '(1 2)"])
+        devices = r.choice(['', '', " '(cpu)", " '(cpu cpu)", " '(cpu cpu cpu)"]) if how != '-as-planned' else ''
+        return '(in-tiles%s (lambda (z) %s) %s%s%s)' % (how, z, self.tensor(env, depth - 1), (tiles or ' #f') if devices else tiles, devices)
 
     def parts(self, env, depth):
         """Parts by ranges and by tensors of positions: repeated ones, and such as count from the end."""

@@ -70,3 +70,10 @@
 (show (operand-regions 'convolve (list x w 1 1) 0 '(0 0 0 2) '(1 2 3 4)))         ; expect: (((0 0 0 1) (1 2 4 5) (0 0 1 0) (0 0 0 1)) ((0 0 0 0) (2 2 3 3) (0 0 0 0) (0 0 0 0)) #f #f)
 (show (tensor->list (with-part (zeros '(3)) (ones '(2)) '(1))))                   ; expect: (0.0 1.0 1.0)
 (show (tensor->list (add-part (ones '(3)) (ones '(2)) '(0))))                     ; expect: (2.0 2.0 1.0)
+; Where tiles read nothing of what f is made of, the derivative is zeros, as without tiles; 0 is that of what f does not name.
+(define (past x) (narrow-tensor (concat-tensors (list x (ones '(1 2 4 6) 'f64 'cpu)) 2) 2 7 4))
+(define (same-zeros? f) (equal? (*j (lambda (at) (loss (f (lambda (x) x) at))) at 1) (*j (lambda (at) (loss (f (lambda (g) (lambda (x) (tiled g x 2))) at))) at 1)))
+(show (same-zeros? (lambda (in at) ((in (lambda (x) (past (convolve x (car (car at)) 1 1)))) (cdr at)))))          ; expect: #t
+(show (same-zeros? (lambda (in at) ((in (lambda (x) (past (+ x (quotient (mean (car (car at))) 2))))) (cdr at)))))   ; expect: #t
+(show (cdr (*j (lambda (v) (loss (tiled (lambda (x) (past (* v x))) x 2))) 1.5 1)))                                 ; expect: 0.0
+(show (cdr (*j (lambda (v) (loss (tiled (lambda (x) (past x)) x 2))) 1.5 1)))                                       ; expect: 0

@@ -69,3 +69,18 @@
 ;;; case no-recorded-tensor
 (+ 1 (vector '%recorded 'f32 '(1 . 2) 'cpu '%input 0 0 -1))
 ; expect error: a recorded tensor has a type, sizes and a residence, this one is none
+;;; case no-list-of-devices
+(tiled ReLU x 2 'cpu)
+; expect error: tiled: expected a list of the names of devices, got cpu
+;;; case no-devices
+(tiled ReLU x 2 '())
+; expect error: tiled: expected a list of the names of devices, got \(\)
+;;; case no-device
+(tiled ReLU x #f '(cpu emulated:7))
+; expect error: there is no device `emulated:7` in this run; it has cpu.*; --device=emulated:7 gives it
+;;; case no-name-of-a-device
+(tiled ReLU x 2 '(cpu 7))
+; expect error: to-device: operand 2: expected a residence, got 7
+;;; case more-than-devices
+(tiled ReLU x 2 '(cpu) 7)
+; expect error: tiled: too many arguments

@@ -34,6 +34,65 @@ class Tiles(ToolTest):
                 state = ["--resume=state.capsule"]
             self.assertEqual(output, whole.output)
 
+    # Two devices, a weight that is a number, means and variances over all places, and random numbers.
+    DEALT = """(define x (view (sin (arange 336 'f64 'cpu)) '(1 2 14 12)))
+(define p (list (view (cos (arange 36 'f64 'cpu)) '(2 2 3 3)) 1.5 (ones '(2) 'f64 'cpu) (zeros '(2) 'f64 'cpu)))
+(define (net p x)
+  (let ((y (tanh (* (cadr p) (convolve x (car p) 1 1)))))
+    (max-pool (+ (dropout y .3 5) (car (batch-normalization-training (pad (convolve y (car p) 1 1) '(0 0 3 0) '(0 0 -3 0)) (caddr p) (cadddr p) .1))) 2)))
+(define (loss devices) (lambda (p+x) (sumall (square (apply tiled (lambda (x) (net (car p+x) x)) (cdr p+x) 3 devices)))))
+(define at (cons p x))
+(define (total x) (cond ((tensor? x) (sumall (abs x))) ((number? x) x) (else (map total x))))
+(define (run devices)
+  (let ((f (loss devices)))
+    (list (*j f at 1) (checkpoint-*j f at 1) (j* f at at) (with-schedule "binomial,base=200,snapshots=2" (lambda () (checkpoint-*j f at 1))))))
+"""
+    TWO = ("--device=cpu", "--device=emulated:0", "--device=emulated:1")
+
+    def test_tiles_are_dealt_over_devices(self):
+        self.write("a.scm", self.DEALT + """(define one (run '()))
+(for-each (lambda (devices) (write (equal? one (run (list devices))))) '((emulated:0 emulated:1) (emulated:1 cpu emulated:0) (emulated:1) (cpu cpu)))
+(write (tensor-residence (tiled (lambda (x) (net p x)) x 3 '(emulated:0 emulated:1))))""")
+        done = self.vmrun(*self.TWO, "--stats", "a.scm")
+        self.assertEqual(done.output, "#t#t#t#tcpu")
+        both = json.loads(done.errors)["other_devices"]
+        self.assertEqual([one["name"] for one in both], ["emulated:0", "emulated:1"])
+        for one in both:
+            self.assertGreater(one["execute_s"], .3 * sum(other["execute_s"] for other in both))
+            self.assertGreater(one["memory_peak_bytes"], 1000)
+
+    def test_dealt_tiles_go_on_from_a_saved_state(self):
+        self.write("a.scm", self.DEALT + "(write (map (lambda (y+g) (list (total (car y+g)) (total (cadr (cdr y+g))))) (list (*j (loss '((emulated:1 emulated:0))) at 1))))"
+                   .replace("(total (cadr (cdr y+g)))", "(total (car (cadr y+g))) (total (cddr y+g))"))
+        whole = self.vmrun(*self.TWO, "--stats", "a.scm")
+        steps = json.loads(whole.errors)["steps"]
+        for parts in (5, 17):
+            state, output = ["a.scm"], ""
+            for _ in range(parts + 2):
+                done = self.vmrun(*self.TWO, f"--steps={steps // parts}", "--save=state.capsule", *state, code=None)
+                output += done.output
+                if done.returncode == 0:
+                    break
+                self.assertEqual(done.returncode, 75, done.errors)
+                state = ["--resume=state.capsule"]
+            self.assertEqual(output, whole.output)
+
+    def test_devices_beside_the_first(self):
+        self.write("a.scm", "(write (map (lambda (d) (tensor-residence (ones '(1) 'f32 d))) '(cpu gpu emulated emulated:1)))(write (tensor-residence (ones '(1))))")
+        for options, output in ((("--device=emulated", "--device=emulated:1"), "(cpu emulated emulated emulated:1)emulated"),
+                                (("--device=emulated:1", "--device=emulated:0,memory=1MiB"), "(cpu emulated:1 emulated:1 emulated:1)emulated:1")):
+            self.assertEqual(self.vmrun(*options, "a.scm").output, output)
+        for options, message in ((("--device=emulated", "--device=emulated"), "emulated is given twice"),
+                                 (("--device=emulated", "--device=emulated:1,host=1MiB"), "tensors stream to the first device alone"),
+                                 (("--device=emulated:x",), "emulated: expected emulated:N, got `emulated:x`"),
+                                 (("--device=emulated;cpu",), "several devices are several options")):
+            self.assertIn(message, self.vmrun(*options, "a.scm", code=2).errors)
+        # A state that has elements on a device that this run lacks says how to get it.
+        self.write("b.scm", "(define t (ones '(3) 'f32 'emulated:1))(define (spin n) (if (= n 0) (write (sumall t)) (spin (- n 1))))(spin 1000)")
+        self.vmrun("--device=emulated", "--device=emulated:1", "--steps=500", "--save=state.capsule", "b.scm", code=75)
+        self.assertIn("--device=emulated:1 gives it", self.vmrun("--device=emulated", "--resume=state.capsule", code=None).errors)
+        self.assertEqual(self.vmrun("--device=emulated:1", "--resume=state.capsule").output, "3.0")
+
     def test_memory_does_not_grow_with_tiles(self):
         # Two full layers of 32 channels are 16 MiB; a border of one is 64 KiB.
         self.write("a.scm", """(define n (string->number (car (command-line))))

@@ -15,8 +15,9 @@ namespace {
 
 // Values as the user wrote them.
 struct Raw {
-  std::string memory, output_limit, steps, work, save_every, seed, device = "cpu", checkpoint, lossy, stats, profile, explain,
-                                                                   costs, calibrate, spill;
+  std::string memory, output_limit, steps, work, save_every, seed, checkpoint, lossy, stats, profile, explain, costs, calibrate,
+      spill;
+  std::vector<std::string> devices;
 };
 
 // CLI11 does not know of the file and the program's arguments, which are cut off before it sees the line.
@@ -68,7 +69,12 @@ void interpret_spill(const std::string& text, RunOptions& options) {
 }
 
 void interpret(const CLI::App& app, const Raw& raw, RunOptions& options) {
-  options.device = raw.device;
+  for (std::size_t i = 0; i < raw.devices.size(); ++i) {
+    if (raw.devices[i].find(';') != std::string::npos)
+      throw UsageError("--device: `" + raw.devices[i] +
+                       "`: several devices are several options, and no folder of one has a semicolon in its name");
+    options.device = i == 0 ? raw.devices[i] : options.device + ';' + raw.devices[i];
+  }
   if (app.count("--memory") != 0)
     options.memory_bytes = require(parse_size(raw.memory), "--memory", raw.memory, "a size like 256MiB");
   if (app.count("--spill") != 0) interpret_spill(raw.spill, options);
@@ -221,10 +227,12 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
          "whether what goes there is encoded, without loss: auto, where that is faster by the table of costs, always or never "
          "(auto)")
       ->type_name("WHEN");
-  app.add_option("--device", raw.device,
-                 "where tensors live: cpu, emulated[,memory=SIZE][,bandwidth=SIZE][,host=SIZE][,disk=FOLDER] or "
-                 "cuda[:N][,memory=SIZE][,host=SIZE][,disk=FOLDER] (cpu)")
-      ->type_name("DEVICE");
+  app.add_option("--device", raw.devices,
+                 "where tensors live: cpu, emulated[:N][,memory=SIZE][,bandwidth=SIZE][,host=SIZE][,disk=FOLDER] or "
+                 "cuda[:N][,memory=SIZE][,host=SIZE][,disk=FOLDER] (cpu); repeated, others that the program may name")
+      ->type_name("DEVICE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--steps", raw.steps, "stop after exactly N steps")->type_name("N");
   app.add_option("--work", raw.work, "stop before the step that would take more work than N: flops and bytes of large operations")
       ->type_name("N");

@@ -156,8 +156,8 @@ typedef struct cairn_vm_options {
                         faster than computing it again; NULL: none. What a restored machine has put aside goes there too. */
   uint64_t spill_bytes; /* that the file may take; 0: three quarters of what is free there; a restored machine keeps its own */
   const char* device;   /* of tensors that name none: NULL, "cpu",
-                           "emulated[,memory=SIZE][,bandwidth=SIZE][,host=SIZE][,disk=FOLDER]",
-                           "cuda[:N][,memory=SIZE][,host=SIZE][,disk=FOLDER]" */
+                           "emulated[:N][,memory=SIZE][,bandwidth=SIZE][,host=SIZE][,disk=FOLDER]",
+                           "cuda[:N][,memory=SIZE][,host=SIZE][,disk=FOLDER]"; behind semicolons others that programs may name */
   const char* const* arguments; /* (command-line); a restored machine keeps its own */
   size_t argument_count;
   cairn_write_function output;      /* the program's output; NULL: dropped */

@@ -172,6 +172,20 @@ std::string device_json(const cairn::machine::TensorWorld& world) {
   return text + "}";
 }
 
+// Of devices beside that one, to which nothing streams: a list.
+std::string others_json(const cairn::machine::TensorWorld& world) {
+  std::string text;
+  for (const auto& device : world.others()) {
+    const cairn::ops::Backing* const backing = device->backing();
+    if (backing == nullptr) continue;
+    const cairn::ops::ModelledTime time = backing->modelled_time();
+    text += fmt::format("{}{{\"name\":\"{}\",\"memory_peak_bytes\":{},\"modelled_s\":{},\"execute_s\":{}}}",
+                        text.empty() ? "" : ",", device->name(), backing->device_peak().ever,
+                        cairn::text::format_flonum(time.end), cairn::text::format_flonum(time.execute));
+  }
+  return '[' + text + ']';
+}
+
 } // namespace
 
 cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
@@ -211,6 +225,8 @@ cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
     count("rss_peak_bytes", cairn::api::peak_resident_bytes());
     if (vm->engine.tensor_world != nullptr && vm->engine.tensor_world->streaming() != nullptr)
       put("device", device_json(*vm->engine.tensor_world));
+    if (vm->engine.tensor_world != nullptr && !vm->engine.tensor_world->others().empty())
+      put("other_devices", others_json(*vm->engine.tensor_world));
     put("schedule", '"' + s.schedule + '"'); // letters, digits and signs that need no escape
 #ifndef NDEBUG
     count("live_objects_at_exit", s.live_objects_at_exit);

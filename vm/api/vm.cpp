@@ -66,8 +66,12 @@ Options inner_options(const cairn_vm_options& given) {
   require(given.struct_size == sizeof(cairn_vm_options), "cairn_vm_create: options were not set up with cairn_vm_options_init");
   require(given.argument_count == 0 || given.arguments != nullptr, "cairn_vm_create: arguments is NULL");
   Options options;
-  if (std::string message; given.device != nullptr && !cairn::ops::parse_device(given.device, options.device, message))
-    throw Refusal{CAIRN_BAD_ARGUMENT, "device: " + message};
+  if (std::string message; given.device != nullptr) {
+    if (!cairn::ops::parse_devices(given.device, options.more_devices, message))
+      throw Refusal{CAIRN_BAD_ARGUMENT, "device: " + message};
+    options.device = std::move(options.more_devices.front());
+    options.more_devices.erase(options.more_devices.begin());
+  }
   options.memory_bytes = budget_of(given.memory_bytes);
   options.memory_asked = given.memory_bytes != 0 && given.memory_bytes != CAIRN_UNLIMITED;
   options.output_limit = given.output_bytes;
@@ -243,7 +247,7 @@ cairn_status cairn_vm_create(const cairn_vm_options* options, cairn_vm** vm, cha
         throw Refusal{CAIRN_BAD_ARGUMENT, std::string("spill: ") + e.what()};
       }
     }
-    if (made->engine.options.device) {
+    if (made->engine.options.device || !made->engine.options.more_devices.empty()) {
       try {
         made->engine.make_tensor_world();
       } catch (const std::runtime_error& e) {

@@ -64,6 +64,8 @@ struct Options {
   bool profile = false; // count steps, time and bytes by procedure and line
   // The device for everything that does not name one; empty: the processor.
   ops::DeviceMaker device;
+  // Others that programs may name; empty ones are the processor, which is there in any case.
+  std::vector<ops::DeviceMaker> more_devices;
   std::vector<HostProcedure> hosts;
   value::MemorySource memory; // of slabs, chunks of tape and large objects
 };

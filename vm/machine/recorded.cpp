@@ -255,6 +255,15 @@ Value apply_by_name(Engine& engine, std::span<const Value> operands, std::uint64
   return apply(engine, op.id, listed.values(), listed.consumed());
 }
 
+Value passes_derivative(Engine& engine, std::span<const Value> operands) {
+  const ops::Operator& op = operator_named(engine, "%passes-derivative?", operands[0]);
+  const std::int64_t i = engine.to_index(operands[1], "%passes-derivative?: expected the number of an operand");
+  using Kind = ops::OperandSpec::Kind;
+  if (op.vjp == nullptr || i < 0 || i >= static_cast<std::int64_t>(op.signature.most())) return value::kFalse;
+  const Kind kind = op.signature[static_cast<std::size_t>(i)].kind;
+  return value::boolean(kind == Kind::tensor || kind == Kind::tensor_or_number || kind == Kind::tensors);
+}
+
 Value operand_regions(Engine& engine, std::span<const Value> operands) {
   constexpr std::string_view kWho = "operand-regions";
   Heap& heap = engine.heap();

@@ -11,6 +11,8 @@ void Engine::make_tensor_world() {
   tensor_world = std::make_unique<TensorWorld>(heap_, meter_);
   if (spill_file_ != nullptr) tensor_world->spill_to(std::move(spill_file_));
   if (options.device) tensor_world->add_accelerator(options.device(*tensor_world));
+  for (const ops::DeviceMaker& maker : options.more_devices)
+    if (maker) tensor_world->add_other(maker(*tensor_world));
 }
 
 TensorWorld::TensorWorld(value::Heap& heap, ops::Meter& meter)
@@ -44,20 +46,48 @@ void TensorWorld::add_accelerator(std::unique_ptr<ops::Device> device) {
   if (backing->streaming().by_default) runtime.set_default_device(*streaming_);
 }
 
+void TensorWorld::add_other(std::unique_ptr<ops::Device> device) {
+  for (const ops::Device* const other : devices())
+    if (other->name() == device->name()) throw std::runtime_error(fmt::format("{} is given twice", device->name()));
+  if (ops::Backing* const backing = device->backing(); backing != nullptr && backing->streaming().by_default)
+    throw std::runtime_error(
+        fmt::format("{}: tensors stream to the first device alone: only that has host= and disk=", device->name()));
+  others_.push_back(std::move(device));
+}
+
+// The processor, the accelerator, what streams to it, and the others.
+std::vector<ops::Device*> TensorWorld::devices() const {
+  std::vector<ops::Device*> all{cpu_.get()};
+  if (accelerator_ != nullptr) all.push_back(accelerator_.get());
+  if (streaming_ != nullptr) all.push_back(streaming_.get());
+  for (const auto& other : others_) all.push_back(other.get());
+  return all;
+}
+
 ops::Device* TensorWorld::find(std::string_view name) {
   if (name == "cpu") return cpu_.get();
-  if (accelerator_ == nullptr) return nullptr;
-  const std::string& own = accelerator_->name();
   if (name == "streaming" && streaming_ != nullptr) return streaming_.get();
-  const bool meant = name == "gpu" || name == "streaming" || name == own || name == own.substr(0, own.find(':'));
-  return meant ? accelerator_.get() : nullptr;
+  if (accelerator_ != nullptr && (name == "gpu" || name == "streaming" || name == accelerator_->name()))
+    return accelerator_.get();
+  for (const auto& other : others_)
+    if (name == other->name()) return other.get();
+  // Of a kind the first one.
+  const auto is_kind = [&](const ops::Device& device) { return name == device.name().substr(0, device.name().find(':')); };
+  if (accelerator_ != nullptr && is_kind(*accelerator_)) return accelerator_.get();
+  for (const auto& other : others_)
+    if (is_kind(*other)) return other.get();
+  return nullptr;
 }
 
 ops::Device& TensorWorld::device(std::string_view name) {
   if (ops::Device* found = find(name)) return *found;
-  std::string message = fmt::format("there is no device `{}` in this run; it has cpu{}{}", name,
-                                    accelerator_ != nullptr ? " and " : "", accelerator_ != nullptr ? accelerator_->name() : "");
-  if (name == "emulated" || name.starts_with("cuda"))
+  std::vector<std::string_view> named{cpu_->name()};
+  if (accelerator_ != nullptr) named.push_back(accelerator_->name());
+  for (const auto& other : others_) named.push_back(other->name());
+  std::string there(named.front());
+  for (std::size_t i = 1; i < named.size(); ++i) there += fmt::format("{}{}", i + 1 == named.size() ? " and " : ", ", named[i]);
+  std::string message = fmt::format("there is no device `{}` in this run; it has {}", name, there);
+  if (name == "emulated" || name.starts_with("emulated:") || name.starts_with("cuda"))
     message += fmt::format("; --device={} gives it", name);
   else if (accelerator_ == nullptr)
     message += name == "streaming" ? "; --device=emulated,memory=SIZE,host=SIZE gives one to which tensors stream"
@@ -94,11 +124,14 @@ void TensorWorld::set_maker(const Engine& engine, const value::Frame* frame) {
   cpu_->maker = {code, pc};
   const bool in_rule = !engine.runs.empty() && engine.runs.back().in_rule;
   const ops::StreamKind stream = in_rule ? ops::StreamKind::update : ops::StreamKind::execute;
-  for (ops::Device* const device : {accelerator_.get(), static_cast<ops::Device*>(streaming_.get())}) {
-    if (device == nullptr) continue;
+  const auto tell = [&](ops::Device* device) {
+    if (device == nullptr) return;
     device->maker = cpu_->maker;
     device->stream = stream;
-  }
+  };
+  tell(accelerator_.get());
+  tell(streaming_.get());
+  for (const auto& other : others_) tell(other.get());
 }
 
 std::string TensorWorld::place_of(const Engine& engine, const ops::Device::Maker& maker) {
@@ -127,8 +160,8 @@ std::string TensorWorld::place_of(const Engine& engine, const ops::Device::Maker
 std::vector<TensorWorld::Maker> TensorWorld::makers(const Engine& engine) const {
   constexpr std::size_t kMostHolders = 5;
   std::vector<Maker> out;
-  for (const ops::Device* device : {cpu_.get(), accelerator_.get(), static_cast<ops::Device*>(streaming_.get())}) {
-    if (device == nullptr || device->live_bytes() == 0) continue;
+  for (const ops::Device* device : devices()) {
+    if (device->live_bytes() == 0) continue;
     std::size_t shown = 0;
     for (const ops::Device::Holder& h : device->holders()) {
       if (shown++ == kMostHolders) break;
@@ -141,8 +174,7 @@ std::vector<TensorWorld::Maker> TensorWorld::makers(const Engine& engine) const 
 
 std::int64_t TensorWorld::live_bytes() const {
   std::int64_t bytes = 0;
-  for (const ops::Device* device : {cpu_.get(), accelerator_.get(), static_cast<ops::Device*>(streaming_.get())})
-    if (device != nullptr) bytes += device->live_bytes();
+  for (const ops::Device* device : devices()) bytes += device->live_bytes();
   return bytes;
 }
 

@@ -45,8 +45,9 @@ public:
   [[noreturn]] void refuse_scratch(std::string_view op, std::int64_t bytes) override {
     heap_.over_budget(bytes, " of scratch memory for " + std::string(op));
   }
-  // By name, or by role: "gpu" means the accelerator that was asked for, "streaming" what streams to it, or the accelerator where
-  // nothing can. If there is none, find() gives null and device() throws ProgramError.
+  // By name, by kind, which means the first of that kind, or by role: "gpu" means the accelerator that was asked for, "streaming"
+  // what streams to it, or the accelerator where nothing can. If there is none, find() gives null and device() throws
+  // ProgramError.
   ops::Device* find(std::string_view name);
   ops::Device& device(std::string_view name);
   ops::Device& cpu() { return *cpu_; }
@@ -67,6 +68,9 @@ public:
   void set_maker(const Engine& engine, const value::Frame* frame);
   // In place of the processor for everything that does not name a device.
   void add_accelerator(std::unique_ptr<ops::Device> device);
+  // One more, which programs may name; std::runtime_error: one of that name is there, or tensors are to stream to it.
+  void add_other(std::unique_ptr<ops::Device> device);
+  const std::vector<std::unique_ptr<ops::Device>>& others() const { return others_; }
   // Null where there is none.
   ops::streaming::StreamingDevice* streaming() { return streaming_.get(); }
   const ops::streaming::StreamingDevice* streaming() const { return streaming_.get(); }
@@ -74,10 +78,13 @@ public:
   ops::Backing* backing() { return streaming_ == nullptr ? nullptr : accelerator_->backing(); }
 
 private:
+  std::vector<ops::Device*> devices() const;
+
   value::Heap& heap_;
   ops::Meter& meter_;
   std::unique_ptr<ops::Device> cpu_, accelerator_;
   std::unique_ptr<ops::streaming::StreamingDevice> streaming_; // from the host's memory to the accelerator
+  std::vector<std::unique_ptr<ops::Device>> others_;
 
 public:
   ops::Runtime runtime;

@@ -1,0 +1,28 @@
+; Moves around the end, copies, triangles and what runs along channels, by tiles: values equal to the bit, derivatives, and as one segment.
+(define (show x) (write x) (newline))
+(define x (randn '(1 2 9 8) 'f64 #f 1))
+(define w (randn '(2 2 3 3) 'f64 #f 2))
+(define (slope-at f x) (cdr (*j (lambda (x) (let ((y (f x))) (sumall (* y (sin y))))) x 1)))
+(define (slope f) (slope-at f x))
+(define (curve f) (cdr (j* (lambda (x) (slope-at f x)) x (cos x))))
+(define (close? a b) (< (max-value (abs (- a b))) 1e-11))
+(define (check f)
+  (let ((by-tiles (lambda (x) (tiled f x '(3 2)))))
+    (list (equal? (f x) (by-tiles x)) (close? (slope f) (slope by-tiles)) (close? (curve f) (curve by-tiles)) (length (tile-plan f x '(3 2))))))
+(show (check (lambda (x) (square (roll (sin x) 3 2)))))                             ; expect: (#t #t #t 1)
+(show (check (lambda (x) (square (roll (sin x) '(-2 13 1) '(2 -1 1))))))            ; expect: (#t #t #t 1)
+(show (check (lambda (x) (square (roll (sin x) '(9 0) '(2 3))))))                   ; expect: (#t #t #t 1)
+(show (check (lambda (x) (square (tile (sin x) '(1 2 2 3))))))                      ; expect: (#t #t #t 2)
+(show (check (lambda (x) (tile (sin x) '(1 1 1 65)))))                              ; expect: (#t #t #t 1)
+(show (check (lambda (x) (square (lower-triangle (sin x))))))                       ; expect: (#t #t #t 1)
+(show (check (lambda (x) (square (lower-triangle (sin x) 2)))))                     ; expect: (#t #t #t 1)
+(show (check (lambda (x) (square (upper-triangle (sin x) -3)))))                    ; expect: (#t #t #t 1)
+(show (check (lambda (x) (permute (upper-triangle (permute (sin x) '(0 2 3 1)) -4) '(0 3 1 2))))) ; expect: (#t #t #t 1)
+(show (check (lambda (x) (car (top-k (sin x) 1 1)))))                               ; expect: (#t #t #t 1)
+(show (check (lambda (x) (car (top-k (permute (sin x) '(0 2 3 1)) 1)))))            ; expect: (#t #t #t 1)
+(show (check (lambda (x) (narrow-tensor (cumulative-sum (sin x) 1) 1 1 1))))        ; expect: (#t #t #t 1)
+; Along space the last sum is made of all.
+(show (check (lambda (x) (cumulative-sum (sin x) 3))))                              ; expect: (#t #t #t 1)
+; What is behind windows, where parts of the image change places.
+(define (far x) (roll (convolve (roll (convolve x w 1 1) '(4 -3) '(2 3)) w 1 1) 5 2))
+(show (close? (slope far) (slope (lambda (x) (tiled far x 3)))))                    ; expect: #t
