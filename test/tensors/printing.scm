@@ -9,8 +9,7 @@
 (show (/ (list->tensor '(1 -1 0) 'f64) 0)) ; expect: #<tensor f64 (3) [+inf.0 -inf.0 +nan.0]>
 (show (sum (list->tensor '(1 2)))) ; expect: #<tensor f32 () 3.0>
 (show (list->tensor '(() ()))) ; expect: #<tensor f32 (2 0)
-; expect: [[]
-; expect:  []]>
+; expect: []>
 (show (fill '(2 2 1) 1 'u8)) ; expect: #<tensor u8 (2 2 1)
 ; expect: [[[1]
 ; expect:   [1]]
