@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <dlfcn.h>
 
 namespace cairn::ops {
@@ -31,15 +30,8 @@ const CudaModule* loaded(std::string& why) {
 
 bool parsed_cuda(std::string_view settings, DeviceMaker& maker, std::string& message) {
   CudaOptions options;
-  const std::string_view number = settings.substr(0, settings.find(','));
-  if (!number.empty()) {
-    const auto [end, code] = std::from_chars(number.data() + 1, number.data() + number.size(), options.index);
-    if (code != std::errc() || end != number.data() + number.size() || options.index < 0) {
-      message = fmt::format("cuda: expected cuda:N, got `cuda{}`", number);
-      return false;
-    }
-  }
-  if (!ModelledSettings(options, "cuda", false).read(settings.substr(number.size()), message)) return false;
+  if (!ModelledSettings::take_number(settings, "cuda", options.index, message)) return false;
+  if (!ModelledSettings(options, "cuda", false).read(settings, message)) return false;
   maker = [options](Ledger& ledger) { return make_cuda_device(ledger, options); };
   return true;
 }

@@ -19,19 +19,11 @@ std::string read_lost_after(std::string_view number, std::string_view setting, E
 
 bool parsed_emulated(std::string_view settings, DeviceMaker& maker, std::string& message) {
   EmulatedOptions options;
-  const std::string_view number = settings.substr(0, settings.find(','));
-  if (!number.empty()) {
-    const auto [end, fault] = std::from_chars(number.data() + 1, number.data() + number.size(), options.number);
-    if (fault != std::errc() || end != number.data() + number.size() || options.number < 0) {
-      message = fmt::format("emulated: expected emulated:N, got `emulated{}`", number);
-      return false;
-    }
-  }
+  if (!ModelledSettings::take_number(settings, "emulated", options.number, message)) return false;
   const auto lost_after = [&](std::string_view value, std::string_view setting) {
     return read_lost_after(value, setting, options);
   };
-  if (!ModelledSettings(options, "emulated", true, {"lost-after", "lost-after=NUMBER", lost_after})
-           .read(settings.substr(number.size()), message))
+  if (!ModelledSettings(options, "emulated", true, {"lost-after", "lost-after=NUMBER", lost_after}).read(settings, message))
     return false;
   maker = [options](Ledger& ledger) { return make_emulated_device(ledger, options); };
   return true;

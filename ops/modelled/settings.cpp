@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <string>
+#include <system_error>
 
 namespace cairn::ops {
 namespace {
@@ -21,6 +23,16 @@ constexpr struct {
                  {"unified-prefetched", plans::Policy::unified_prefetched}};
 
 } // namespace
+
+bool ModelledSettings::take_number(std::string_view& settings, std::string_view device, int& number, std::string& message) {
+  const std::string_view text = settings.substr(0, settings.find(','));
+  settings.remove_prefix(text.size());
+  if (text.empty()) return true;
+  const auto [end, fault] = std::from_chars(text.data() + 1, text.data() + text.size(), number); // behind the colon
+  if (fault == std::errc() && end == text.data() + text.size() && number >= 0) return true;
+  message = fmt::format("{}: expected {}:N, got `{}{}`", device, device, device, text);
+  return false;
+}
 
 bool ModelledSettings::read(std::string_view settings, std::string& message) {
   while (!settings.empty()) {

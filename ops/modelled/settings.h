@@ -23,6 +23,9 @@ public:
   ModelledSettings(ModelledOptions& options, std::string_view device, bool moves_pages, Own own = {})
       : options_(options), device_(device), moves_pages_(moves_pages), own_(std::move(own)) {}
 
+  // Takes the number of one of several devices, `:N`, from the front of what is behind the kind's name, where there is one. False
+  // with a message.
+  static bool take_number(std::string_view& settings, std::string_view device, int& number, std::string& message);
   // From the first comma on. False with a message for what makes no sense.
   bool read(std::string_view settings, std::string& message);
 

@@ -17,6 +17,18 @@ NETWORK = """(define weights (list (randn '(4 3 3 3) 'f64 'cpu 1) (randn '(4 4 3
 
 
 class Tiles(ToolTest):
+    def in_parts(self, steps, parts, always=(), first=()):
+        """The output of a.scm, saved and resumed after each of so many parts of its steps; `first`: options of the first part alone."""
+        state, output = [*first, "a.scm"], ""
+        for _ in range(parts + 2):
+            done = self.vmrun(*always, f"--steps={steps // parts}", "--save=state.capsule", *state, code=None)
+            output += done.output
+            if done.returncode == 0:
+                return output
+            self.assertEqual(done.returncode, 75, done.errors)
+            state = ["--resume=state.capsule"]
+        self.fail(f"it does not end within {parts + 2} parts")
+
     def test_runs_go_on_from_the_middle_of_a_tile(self):
         self.write("image.scm", IMAGE)
         self.vmrun("image.scm")
@@ -24,15 +36,7 @@ class Tiles(ToolTest):
         whole = self.vmrun("--stats", "a.scm")
         steps = json.loads(whole.errors)["steps"]
         for parts in (7, 23):
-            state, output = ["a.scm"], ""
-            for _ in range(parts + 2):
-                done = self.vmrun(f"--steps={steps // parts}", "--save=state.capsule", *state, code=None)
-                output += done.output
-                if done.returncode == 0:
-                    break
-                self.assertEqual(done.returncode, 75)
-                state = ["--resume=state.capsule"]
-            self.assertEqual(output, whole.output)
+            self.assertEqual(self.in_parts(steps, parts), whole.output)
 
     # Two devices, a weight that is a number, means and variances over all places, and random numbers.
     DEALT = """(define x (view (sin (arange 336 'f64 'cpu)) '(1 2 14 12)))
@@ -67,15 +71,7 @@ class Tiles(ToolTest):
         whole = self.vmrun(*self.TWO, "--stats", "a.scm")
         steps = json.loads(whole.errors)["steps"]
         for parts in (5, 17):
-            state, output = ["a.scm"], ""
-            for _ in range(parts + 2):
-                done = self.vmrun(*self.TWO, f"--steps={steps // parts}", "--save=state.capsule", *state, code=None)
-                output += done.output
-                if done.returncode == 0:
-                    break
-                self.assertEqual(done.returncode, 75, done.errors)
-                state = ["--resume=state.capsule"]
-            self.assertEqual(output, whole.output)
+            self.assertEqual(self.in_parts(steps, parts, always=self.TWO), whole.output)
 
     def test_devices_beside_the_first(self):
         self.write("a.scm", "(write (map (lambda (d) (tensor-residence (ones '(1) 'f32 d))) '(cpu gpu emulated emulated:1)))(write (tensor-residence (ones '(1))))")
@@ -127,15 +123,7 @@ class Tiles(ToolTest):
         self.assertGreater(stats["fetched_bytes"], 10 << 20)
         # Stopped anywhere it goes on, within the same memory.
         for parts in (3, 8):
-            state, output = ["--memory=24MiB", "a.scm"], ""
-            for _ in range(parts + 2):
-                done = self.vmrun("--spill=disk,1GiB", f"--steps={stats['steps'] // parts}", "--save=state.capsule", *state, code=None)
-                output += done.output
-                if done.returncode == 0:
-                    break
-                self.assertEqual(done.returncode, 75, done.errors)
-                state = ["--resume=state.capsule"]
-            self.assertEqual(output, whole.output)
+            self.assertEqual(self.in_parts(stats["steps"], parts, always=["--spill=disk,1GiB"], first=["--memory=24MiB"]), whole.output)
 
     def test_a_schedule_knows_that_borders_are_in_the_file(self):
         # As memory they would be more than all there is, and the forward pass would be run once more.
