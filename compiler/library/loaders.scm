@@ -81,7 +81,7 @@
       (f b))))
 
 ; In files, that is: of elements, or of pictures.
-(define (%array? source) (if (string? (car source)) #t (eq? (car source) 'pictures)))
+(define (%array? source) (if (string? (car source)) #t (memq (car source) '(pictures tiff))))
 
 (define (%subset? source) (eq? (car source) 'subset))
 

@@ -7,14 +7,20 @@
   (if (vector? v) (if (= (vector-length v) 8) (eq? (vector-ref v 0) '%recorded) #f) #f))
 (define (%recorded type sizes residence operands) (vector '%recorded type sizes residence '%input operands 0 -1))
 
-(define (%tile-array? x) (if (list? x) (if (<= 4 (length x) 5) (if (string? (car x)) (if (symbol? (cadr x)) (list? (cadddr x)) #f) #f) #f) #f))
+(define (%tile-array? x)
+  (if (list? x)
+      (if (<= 4 (length x) 5) (if (if (string? (car x)) (symbol? (cadr x)) (%tiff? x)) (list? (cadddr x)) #f) #f)
+      #f))
+; A page of TIFF is (tiff path page sizes type).
+(define (%tiff? x) (if (eq? (car x) 'tiff) (if (= (length x) 5) (if (string? (cadr x)) (symbol? (list-ref x 4)) #f) #f) #f))
 ; In a derivative its numbers may have become flonums.
-(define (%exact-array x) (cons* (car x) (cadr x) (inexact->exact (caddr x)) (map inexact->exact (cadddr x)) (map inexact->exact (cddddr x))))
+(define (%exact-array x)
+  (cons* (car x) (cadr x) (inexact->exact (caddr x)) (map inexact->exact (cadddr x)) (map (lambda (n) (if (symbol? n) n (inexact->exact n))) (cddddr x))))
 (define (%array-type name)
   (let* ((text (symbol->string name)) (n (string-length text))
          (here (if (if (< 3 n) (string=? "-be" (substring text (- n 3) n)) #f) (substring text 0 (- n 3)) text)))
     (cond ((string=? here "u16") 'i32) ((string=? here "u32") 'i64) ((string=? here "f16") 'f32) (else (string->symbol here)))))
-(define (%type-of t) (if (tensor? t) (tensor-type t) (%array-type (cadr t))))
+(define (%type-of t) (if (tensor? t) (tensor-type t) (%array-type (if (%tiff? t) (list-ref t 4) (cadr t)))))
 (define (%sizes-of t) (if (tensor? t) (size t) (cadddr t)))
 (define (%residence-of t) (tensor-residence (if (tensor? t) t (fill '() 0))))
 
@@ -36,13 +42,31 @@
         ((vector? x) (let ((l (%with-recorded (vector->list x) n))) (cons (list->vector (car l)) (cdr l))))
         (else (cons x n))))
 
-; A box of an array, as tensors of the last two axes that are read one after the other.
+; A box of an array, as tensors of the last two axes that are read one after the other, but for a page of TIFF.
 (define (%read-box array box)
-  (to-device (view (stack (map (lambda (block) (apply read-rows block)) (%blocks-of array box)) 0) (cdr box)) (%residence-of array)))
+  (to-device (if (%tiff? array)
+                 (%read-tiff array (car box) (cdr box))
+                 (view (stack (map (lambda (block) (apply read-rows block)) (%blocks-of array box)) 0) (cdr box)))
+             (%residence-of array)))
 ; What is going to be read next, while something else is computed, where it is in few pieces: more would drive each other out.
 (define (%read-box-ahead array box)
-  (let ((blocks (%blocks-of array box)))
+  (let ((blocks (if (%tiff? array) '() (%blocks-of array box))))
     (if (<= (length blocks) 8) (for-each (lambda (block) (apply read-ahead block)) blocks))))
+
+; A region of an array in a file: where it begins along each axis, and its sizes.
+(define (read-region array starts sizes)
+  (if (not (%tile-array? array)) (error "read-region: expected an array in a file, as npy-array and tiff-array give it, got" array))
+  (let* ((array (%exact-array array)) (has (%sizes-of array)))
+    (if (not (if (%naturals? starts) (if (%naturals? sizes) (= (length starts) (length sizes) (length has)) #f) #f))
+        (error (format "read-region: expected two lists of ~a numbers, where a region begins and its sizes, got" (length has)) starts sizes))
+    (for-each (lambda (axis from n most)
+                (if (> (+ from n) most)
+                    (error (format "read-region: along axis ~a there are ~a elements, not ~a from ~a on" axis most n from))))
+              (iota (length has)) starts sizes has)
+    (cond ((%tiff? array) (%read-tiff array starts sizes))
+          ((null? (cdr has)) (read-rows array (car starts) (car sizes)))
+          (else (%read-box array (cons starts sizes))))))
+(define (%naturals? l) (if (list? l) (%every? (lambda (n) (if (integer? n) (<= 0 n) #f)) l) #f))
 (define (%blocks-of array box)
   (let* ((sizes (cadddr array)) (rank (length sizes)) (starts (car box)) (extents (cdr box))
          (strides (%strides sizes (if (null? (cddddr array)) #f (car (cddddr array)))))

@@ -355,6 +355,11 @@
 (write-npy "t.npy" (list->tensor '((1 2) (3 4) (5 6))))
 (read-ahead (npy-array "t.npy") '(0 1))
 (read-rows (npy-array "t.npy") '(0 1))
+; tiff-array, read-region
+(write-text "t.tif" (list->string (map integer->char
+  '(73 73 42 0 8 0 0 0 5 0 0 1 3 0 1 0 0 0 3 0 0 0 1 1 3 0 1 0 0 0 2 0 0 0 2 1 3 0 1 0 0 0 8 0 0 0 17 1 3 0 1 0 0 0 74 0 0 0 23 1 3 0 1 0 0 0 6 0 0 0 0 0 0 0 65 66 67 68 69 70))))
+(tiff-array "t.tif")
+(read-region (tiff-array "t.tif") '(0 0 0 1) '(1 1 2 2))
 ; picture-array
 (write-png "t.png" (list->tensor '((0 255) (128 64)) 'u8))
 (read-rows (picture-array '("t.png") 1 1) '(0))

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pathlib
+import struct
 import typing
 import zipfile
 
@@ -577,6 +578,11 @@ STATES = [
     Attack("resuming a text", "(display 1)", BAD, command=("vmrun", "--resume=attack.scm"), cancelled=False),
 ]
 
+def lone_tiff(entries, behind=b"end"):
+    """One page of these entries (tag, type, count, value or place), and bytes behind it."""
+    return (b"II*\0\x08\0\0\0" + struct.pack("<H", max(1, len(entries))) + b"".join(struct.pack("<HHII", *entry) for entry in entries or [(1, 3, 1, 1)]) + b"\0\0\0\0" + behind)
+
+
 DATA = [
     Attack("a header that says it is longer than any file", "(read-safetensors \"a.safetensors\")", ERROR, "read-safetensors", files={"a.safetensors": "A" * 4000}),
     Attack("a header of brackets", "(read-safetensors \"a.safetensors\")", ERROR, "read-safetensors", files={"a.safetensors": "\0\0\1\0\0\0\0\0" + "{\"a\":" * 20000}),
@@ -647,6 +653,18 @@ DATA = [
     Attack("a file outside", "(read-text \"../../../../../../../../etc/passwd\")", ERROR, "--read"),
     Attack("a device", "(read-text \"/dev/zero\")", ERROR, "--read"),
     Attack("a header of an array in a loop", "(define (f i) (begin (npy-array \"a.npy\") (f (+ i 1))))\n(f 0)", ERROR, "npy-array", files={"a.npy": "x" * 4000}),
+    *(Attack(f"a TIFF {name}", "(read-region (tiff-array \"a.tif\") '(0 0 0 0) '(1 1 1 1))", kinds, message, files={"a.tif": content}) for name, content, kinds, message in (
+        ("whose directories go round", lone_tiff([]).replace(b"\0\0\0\0end", b"\x08\0\0\0end"), ERROR, "a page of 0 columns"),
+        ("of more samples than there are atoms", lone_tiff([(256, 4, 1, 2**31 - 1), (257, 4, 1, 2**31 - 1), (258, 3, 1, 8), (277, 3, 1, 65535), (273, 4, 1, 8), (279, 4, 1, 8)]), ERROR, "multiply to more than any file has"),
+        ("of one tile without end", lone_tiff([(256, 4, 1, 9), (257, 4, 1, 9), (258, 3, 1, 8), (259, 3, 1, 5), (322, 4, 1, 2**31 - 1), (323, 4, 1, 2**31 - 1), (324, 4, 1, 8), (325, 4, 1, 8)]), ERROR, "decoded as a whole"),
+        ("of a tile that its bytes cannot be", lone_tiff([(256, 4, 1, 9), (257, 4, 1, 9), (258, 3, 1, 8), (259, 3, 1, 8), (322, 4, 1, 16384), (323, 4, 1, 16384), (324, 4, 1, 8), (325, 4, 1, 8)]), ERROR, "which are too few for 268435456"),
+        ("of a JPEG that is much larger than it says", lone_tiff([(256, 4, 1, 16384), (257, 4, 1, 16384), (258, 3, 1, 8), (259, 3, 1, 7), (262, 3, 1, 1), (273, 4, 1, 8), (278, 4, 1, 16384), (279, 4, 1, 8)]), OVER, "memory budget"),
+        ("of entries that all state all of the file", lone_tiff([(256, 4, 1, 9), (257, 4, 1, 9)] + [(n, 7, 50000, 8) for n in range(40000, 44000)]), ERROR, "1 bits"))),
+    Attack("pages of a TIFF in a circle", "(tiff-array \"a.tif\" 140737488355327)", ERROR, "pages are looked for up to 65536", files={"a.tif": lone_tiff([]).replace(b"\0\0\0\0end", b"\x08\0\0\0end")}),
+    Attack("regions of a TIFF without end", "(define a (tiff-array \"a.tif\"))\n(define (f i) (begin (read-region a (list 0 0 (remainder i 10) 0) '(1 1 1 9)) (f (+ i 1))))\n(f 0)", STOPPED,
+           files={"a.tif": lone_tiff([(256, 4, 1, 9), (257, 4, 1, 11), (258, 3, 1, 8), (273, 4, 1, 8), (279, 4, 1, 99)], bytes(200))}),
+    Attack("one image of a TIFF many times", "(define (many n) (if (= n 0) '() (cons 0 (many (- n 1)))))\n(read-rows (tiff-array \"a.tif\") (many 100000))", OVER,
+           files={"a.tif": lone_tiff([(256, 4, 1, 1000), (257, 4, 1, 1000), (258, 3, 1, 8), (273, 4, 1, 0), (279, 4, 1, 1000000)])}, sizes={"a.tif": 1_000_000}),
     Attack("rows that there are no atoms for", "(read-rows '(\"a.bin\" f64 0 (1000000000000 1000000)) '(0))", ERROR, "read-rows", files={"a.bin": "12345678"}),
     Attack("rows that multiply to nothing", "(read-rows '(\"a.bin\" f64 0 (4294967296 4294967296 0)) '(4294967295))", (ENDED, ERROR), files={"a.bin": "1"}),
     Attack("one row many times", "(define (many n) (if (= n 0) '() (cons 0 (many (- n 1)))))\n(read-rows '(\"a.bin\" u8 0 (1 1000000)) (many 100000))", OVER, files={"a.bin": ""}, sizes={"a.bin": 1_000_000}),

@@ -7,6 +7,16 @@
 (write (read-rows (npy-array "a.npy") '(1 0)))
 (write (read-rows (list "a.npy" 'u16-be 0 '(3)) 1 2))
 
+;;; case a page of TIFF
+; flags: --files
+(write-text "a.tif" (list->string (map integer->char
+  '(73 73 42 0 8 0 0 0 5 0 0 1 3 0 1 0 0 0 3 0 0 0 1 1 3 0 1 0 0 0 2 0 0 0 2 1 3 0 1 0 0 0 8 0 0 0 17 1 3 0 1 0 0 0 74 0 0 0 23 1 3 0 1 0 0 0 6 0 0 0 0 0 0 0 65 66 67 68 69 70))))
+(define a (tiff-array "a.tif"))
+(write a)
+(write (read-rows a 0 1))
+(write (read-region a '(0 0 0 1) '(1 1 2 2)))
+(write (tiled (lambda (x) (square (cast x 'f32))) a 2))
+
 ;;; case safetensors
 ; flags: --files
 (write-safetensors "a.safetensors" (list (cons "a" (ones '(2))) (cons "b" (zeros '(1 2) 'i64))))

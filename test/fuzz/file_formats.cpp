@@ -9,6 +9,8 @@
 #include "vm/formats/npy.h"
 #include "vm/formats/safetensors.h"
 #include "vm/formats/table.h"
+#include "vm/formats/tiff.h"
+#include "vm/formats/tiff_codec.h"
 #include "vm/formats/zip.h"
 #include "vm/text/utf8.h"
 
@@ -157,12 +159,38 @@ void picture(std::string_view file) {
   formats::decode_picture(bytes, measured, elements.data());
 }
 
+// Of its first two pages, every piece that is not too large.
+void pages(std::string_view file) {
+  formats::Tiff tiff(file.size(), [&](std::uint64_t from, std::span<std::byte> to) {
+    promise(from <= file.size() && to.size() <= file.size() - from, "a TIFF is read where it is");
+    const std::string_view part = file.substr(from, to.size());
+    std::copy_n(reinterpret_cast<const std::byte*>(part.data()), part.size(), to.begin());
+  });
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(file));
+  for (std::uint64_t number = 0; number < 2; ++number) {
+    const formats::TiffPage page = tiff.page(number);
+    promise(page.width > 0 && page.height > 0 && page.samples > 0 && page.piece_width > 0 && page.piece_height > 0,
+            "a page has sizes");
+    promise(page.tables.from <= file.size() && page.tables.bytes <= file.size() - page.tables.from, "tables lie in their file");
+    constexpr std::int64_t kMostOfPiece = 1 << 20, kMostPieces = 64;
+    for (std::int64_t i = 0; i < std::min(page.pieces(), kMostPieces); ++i) {
+      const formats::TiffPage::Place place = tiff.piece(page, i);
+      promise(place.from <= file.size() && place.bytes <= file.size() - place.from, "a piece lies in its file");
+      const std::int64_t rows = page.rows_of_piece(i / page.across() % page.down());
+      if (page.compression == formats::tiff::kNone || rows * page.row_bytes() > kMostOfPiece) continue;
+      std::vector<std::byte> elements(static_cast<std::size_t>(rows * page.row_bytes()));
+      formats::decode_piece(page, rows, bytes.subspan(page.tables.from, page.tables.bytes),
+                            bytes.subspan(place.from, place.bytes), elements.data());
+    }
+  }
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view file(reinterpret_cast<const char*>(data) + 1, size - 1);
-  constexpr void (*kFormats[])(std::string_view) = {npy, safetensors, csv, json, tokens, archive, picture, table};
+  constexpr void (*kFormats[])(std::string_view) = {npy, safetensors, csv, json, tokens, archive, picture, table, pages};
   try {
     kFormats[data[0] % std::size(kFormats)](file);
   } catch (const formats::FormatError& e) {

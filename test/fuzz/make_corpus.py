@@ -106,7 +106,9 @@ def main():
         (pathlib.Path(folder) / "small.tokens").write_text(json.dumps(vocabulary, separators=(",", ":")) + "\0#version: 0.2\na b\n\u0120 ab\n\0ab ab's \u00e9 12!\n")
         for file in sorted((HERE.parent / "data" / "pictures").glob("*.*g")):
             (pathlib.Path(folder) / file.name).write_bytes(file.read_bytes())
-        for number, kinds in enumerate((["npy"], ["safetensors"], ["csv"], ["json"], ["tokens"], ["npz"], ["png", "jpg"], ["table"])):
+        for file in (HERE.parent / "data" / "tiffs").glob("*.tif"):
+            (pathlib.Path(folder) / file.name).write_bytes(file.read_bytes())
+        for number, kinds in enumerate((["npy"], ["safetensors"], ["csv"], ["json"], ["tokens"], ["npz"], ["png", "jpg"], ["table"], ["tif"])):
             for file in sorted(file for kind in kinds for file in pathlib.Path(folder).glob(f"*.{kind}")):
                 keep("file_formats", file.name, bytes([number]) + file.read_bytes())
     keep("folder_names", "kinds", b"\0a.csv\0\1folder\0\2link\0\3pipe\0\0.hidden\0\0b.npz.41-7.cairn-part\0")

@@ -6,6 +6,20 @@
 (write-npy file (list->tensor '((1 2) (3 4)) 'f32))
 ;;; (read-rows (npy-array file) '(1 0))
 (write-npy file (list->tensor '((1 2) (3 4) (5 6)) 'i64))
+;;; (let ((a (tiff-array file))) (read-region a '(0 0 2 3) (list 1 (cadr (cadddr a)) 10 9)))
+; from tiffs/strips.tif
+;;; (let ((a (tiff-array file))) (read-region a '(0 0 2 3) (list 1 (cadr (cadddr a)) 10 9)))
+; from tiffs/lzw.tif
+;;; (let ((a (tiff-array file))) (read-region a '(0 0 2 3) (list 1 (cadr (cadddr a)) 10 9)))
+; from tiffs/deflate.tif
+;;; (let ((a (tiff-array file))) (read-region a '(0 0 2 3) (list 1 (cadr (cadddr a)) 10 9)))
+; from tiffs/packbits.tif
+;;; (let ((a (tiff-array file 1))) (tiled (lambda (x) (* x 1)) a 2))
+; from tiffs/lzw.tif
+;;; (read-rows (tiff-array file) '(0))
+; from tiffs/floats.tif
+;;; (read-rows (tiff-array file) 0 1)
+; from tiffs/jpeg.tif
 ;;; (read-safetensors file)
 (write-safetensors file (list (cons "weight" (fill '(2 2) 1.)) (cons "b.0" (fill '() 1 'bf16)) (cons "" (fill '(0 4) 1 'f64))))
 ;;; (map (lambda (found) (read-rows (cdr found) 0 1)) (safetensors-arrays file))

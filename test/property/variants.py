@@ -60,6 +60,8 @@ class Runner:
             os.mkdir(os.path.join(folder, name))
         with open(os.path.join(folder, 'data', 'numbers'), 'wb') as file:
             file.write(struct.pack('<8d', *worlds.NUMBERS_IN_FILE))
+        with open(os.path.join(folder, 'data', 'page.tif'), 'wb') as file:
+            file.write(worlds.PAGE)
         with open(os.path.join(folder, 'data', 'table'), 'w', encoding='utf-8') as file:
             file.write(worlds.TABLE)
         with open(self.input, 'w', encoding='utf-8') as file:

@@ -7,6 +7,7 @@ in an operator it was interrupted.
 """
 import random
 import re
+import struct
 
 from generate import Generator, used_by
 
@@ -19,6 +20,8 @@ NUMBERS_IN_FILE = [.25, -.5, 1.125, .75, -1.25, .5, -.125, 1.5]
 FROM_FILE = ('(define (from-file k)'
              ' (let ((a (list (string-append "data/" (car (list-folder "data"))) \'f64 0 \'(8))))'
              ' (begin (read-ahead a (list (remainder (+ k 1) 8))) (tensor->number (read-rows a (list k))))))\n'
+             # and of a page of TIFF that has the same numbers in two rows
+             '(define (from-page k) (tensor->number (read-region (tiff-array "data/page.tif") (list 0 0 (quotient k 4) (remainder k 4)) (list 1 1 1 1))))\n'
              # and of a table a number by its class; the table is small, since reading it takes many steps
              '(define (from-table k) (let ((t (read-table "data/table" #\\; \'f64)))'
              ' (tensor->number (index (* (cadr t) (+ 1 (cdr (text-classes (caddr t))))) k))))\n'
@@ -26,8 +29,11 @@ FROM_FILE = ('(define (from-file k)'
              '(define (through-table x y) (let ((name (string-append "written/" (number->string (random-integer 1000000000)))))'
              ' (write-table name \'("x" "what") (list (list x y) \'("a" "b,")))'
              ' (let ((column (cadr (read-table name #\\, \'f64)))) (if (tensor? column) (sumall column) 0))))\n')
+PAGE = b''.join([struct.pack('<2sHIH', b'II', 42, 8, 6), *(struct.pack('<HHII', tag, 4, 1, n) for tag, n in ((256, 4), (257, 2), (258, 64), (273, 86), (279, 64), (339, 3))),
+                 struct.pack('<I8d', 0, *NUMBERS_IN_FILE)])
 TABLE = '.5;b\n-1.5;a\n'
 FROM_MEMORY = ("(define (from-file k) (list-ref '(%s) k))\n" % ' '.join(map(str, NUMBERS_IN_FILE)) +
+               '(define (from-page k) (from-file k))\n'
                '(define (from-table k) (string->number (list-ref (string-split (string-join (list "1." "-1.5") ";") ";") k)))\n'
                '(define (through-table x y) (sumall (list->tensor (map (lambda (x) (string->number (number->string x))) (list x y)) \'f64)))\n')
 
@@ -105,7 +111,8 @@ class Worldly(Generator):
                  lambda: '(* .1 (random-integer 9))', lambda: '(* (random-real) %s)' % sub(),
                  lambda: '(+ (* .2 (random-normal)) %s)' % sub(), lambda: '(ruled-draw %s)' % sub(),
                  lambda: '(* %s (from-file %d))' % (sub(), r.randrange(8)), lambda: '(from-file (random-integer 8))',
-                 lambda: '(* %s (from-table %d))' % (sub(), r.randrange(2))]
+                 lambda: '(* %s (from-table %d))' % (sub(), r.randrange(2)),
+                 lambda: '(* %s (from-page %d))' % (sub(), r.randrange(8))]
         effects = [lambda: '(* %s (read-real))' % sub(), lambda: '(say %s)' % sub(), lambda: '(begin (mark "%s") %s)' % (r.choice('abc'), sub()),
                    lambda: '(* %s (through-table %s (sin %s)))' % (sub(), sub(), sub())]
         if self.tensors:

@@ -1,7 +1,7 @@
 # Sourced by the scripts beside it: installs the Debian packages that Cairn needs and this machine lacks, without asking.
 
 cairn_packages=(g++ cmake ninja-build libfmt-dev libmimalloc-dev doctest-dev libcli11-dev libedit-dev libxxhash-dev nlohmann-json3-dev
-                libdlpack-dev zlib1g-dev libpng-dev libjpeg62-turbo-dev libdnnl-dev libopenblas-dev python3 pkg-config)
+                libdlpack-dev zlib1g-dev libpng-dev libjpeg62-turbo-dev libtiff-dev libdnnl-dev libopenblas-dev python3 pkg-config)
 
 # The libraries must get on with what NumPy brings; packages are made and looked at, that of Python too; manual pages are rendered. The packages are built from the same sources once
 # more, which ccache remembers.

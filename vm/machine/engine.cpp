@@ -53,7 +53,7 @@ void Engine::drop_everything() {
   globals.clear();
   heap_.release(result);
   result = value::kUnspecified;
-  if (tensor_world != nullptr) tensor_world->ahead.give_up();
+  if (tensor_world != nullptr) tensor_world->give_up_reads();
   heap_.release_all_set_aside();
 }
 
@@ -138,7 +138,7 @@ std::optional<Status> Engine::go_on() {
       if (exit == Exit::done) {
         ended = true;
         runs.clear();
-        if (tensor_world != nullptr) tensor_world->ahead.give_up();
+        if (tensor_world != nullptr) tensor_world->give_up_reads();
         if (options.one_shot)
           for (Value& v : globals) heap_.release(std::exchange(v, value::kUndefined));
         return Status::done;

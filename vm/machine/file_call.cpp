@@ -112,7 +112,7 @@ Value FileCall::replace(std::uint64_t content_bytes, const files::Content& conte
   const std::string_view where = path();
   engine.effects.once([&] {
     engine.effects.check_limit(bytes);
-    if (engine.tensor_world != nullptr) engine.tensor_world->ahead.give_up(); // whatever links there are to this file
+    if (engine.tensor_world != nullptr) engine.tensor_world->give_up_reads(); // whatever links there are to this file
     engine.files.replace(name, where, content);
     engine.effects.counters.file_bytes += bytes;
   });

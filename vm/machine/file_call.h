@@ -106,6 +106,8 @@ struct NamedElements {
   X(read_safetensors)                                                                                                            \
   X(read_csv)                                                                                                                    \
   X(npy_array)                                                                                                                   \
+  X(tiff_array)                                                                                                                  \
+  X(read_tiff)                                                                                                                   \
   X(safetensors_arrays)                                                                                                          \
   X(read_rows)                                                                                                                   \
   X(read_ahead)                                                                                                                  \

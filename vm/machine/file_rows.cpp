@@ -268,6 +268,7 @@ value::ChargedVector<std::int64_t> numbers_of(FileCall& call, Value v, std::int6
 
 Value read_rows(FileCall& call) {
   if (is_picture_array(call.operands[0])) return read_pictures(call);
+  if (is_tiff_array(call.operands[0])) return read_tiff_rows(call);
   const ArrayInFile array = array_of(call, call.operands[0]);
   Files::Reading file = call.opened(array.path);
   if (array.from > file.size() || array.end > file.size() - array.from)
@@ -284,6 +285,10 @@ Value read_rows(FileCall& call) {
 // What is wrong with the operands is an error of the program. What is wrong with the file is one when its rows are wanted, and
 // where there is no room for them now, they are read then.
 Value read_ahead(FileCall& call) {
+  if (is_tiff_array(call.operands[0])) {
+    check_tiff_rows(call);
+    return value::kUnspecified;
+  }
   const bool pictures = is_picture_array(call.operands[0]);
   const ArrayInFile array = pictures ? ArrayInFile() : array_of(call, call.operands[0]);
   try {

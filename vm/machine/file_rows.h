@@ -15,4 +15,11 @@ bool is_picture_array(Value v);
 Value read_pictures(FileCall& call);
 void read_pictures_ahead(FileCall& call);
 
+// A list that begins so is a page of TIFF (file_tiff.cpp), an array of one row.
+inline constexpr std::string_view kTiff = "tiff";
+bool is_tiff_array(Value v);
+Value read_tiff_rows(FileCall& call);
+// Its rows are read when they are wanted: this looks at the operands alone.
+void check_tiff_rows(FileCall& call);
+
 } // namespace cairn::machine::tensors

@@ -263,7 +263,7 @@ void Engine::end_program() {
 }
 
 void Engine::forget_files() {
-  if (tensor_world != nullptr) tensor_world->ahead.give_up();
+  if (tensor_world != nullptr) tensor_world->give_up_reads();
   files.forget();
 }
 

@@ -16,9 +16,9 @@ void Engine::make_tensor_world() {
 }
 
 TensorWorld::TensorWorld(value::Heap& heap, ops::Meter& meter)
-    : heap_(heap), meter_(meter), cpu_(ops::make_cpu_device(*this)), runtime(*cpu_) {
+    : heap_(heap), meter_(meter), cpu_(ops::make_cpu_device(*this)), runtime(*cpu_), tiff_pieces(heap) {
   heap_.makes_way = [this](std::int64_t bytes) {
-    return ahead.give_up() || cpu_->make_way(bytes) != 0 || (streaming_ != nullptr && streaming_->make_way(bytes) != 0);
+    return give_up_reads() || cpu_->make_way(bytes) != 0 || (streaming_ != nullptr && streaming_->make_way(bytes) != 0);
   };
 }
 

@@ -7,6 +7,7 @@
 #include "ops/streaming/device.h"
 #include "vm/machine/read_ahead.h"
 #include "vm/machine/run.h"
+#include "vm/machine/tiff_pieces.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -40,7 +41,12 @@ public:
   void charge(std::int64_t bytes, std::int64_t beside) override { heap_.charge(heap_.tensors, bytes, beside); }
   ops::Meter* meter() override { return &meter_; }
   std::int64_t headroom() override { return heap_.headroom(); }
-  bool make_way_for_scratch() override { return heap_.budget() != 0 && ahead.give_up(); }
+  bool make_way_for_scratch() override { return heap_.budget() != 0 && give_up_reads(); }
+  // What was read before it is wanted, or again.
+  bool give_up_reads() noexcept {
+    const bool pieces = tiff_pieces.give_up();
+    return ahead.give_up() || pieces;
+  }
   void note_scratch(std::int64_t bytes) override { heap_.scratch_peak = std::max(heap_.scratch_peak, bytes); }
   [[noreturn]] void refuse_scratch(std::string_view op, std::int64_t bytes) override {
     heap_.over_budget(bytes, " of scratch memory for " + std::string(op));
@@ -89,6 +95,7 @@ private:
 public:
   ops::Runtime runtime;
   ReadAhead ahead; // into memory of the processor
+  TiffPieces tiff_pieces;
 };
 
 namespace tensors {
