@@ -32,7 +32,7 @@
   (let* ((sizes (%node-sizes node)) (rank (length sizes))
          (all (map (lambda (m) (vector-ref nodes m)) (%nodes-in (%node-operands node))))
          (from (%that-count all)))
-    (if (if (%moves? node) (< 0 (apply * sizes)) #f)
+    (if (if (%moves? node) (not (%any-empty? node nodes)) #f)
         (let* ((described (map (lambda (o) (%described o nodes leaves)) (%node-operands node))) (zeros (map (lambda (n) 0) sizes)) (ones (map (lambda (n) 1) sizes)))
           (define (regions starts extents) (%node-regions node (%regions node described (cons starts extents))))
           (let* ((first (regions zeros ones))
@@ -94,12 +94,17 @@
                          layer-normalization rms-normalization softmax log-softmax fused-scale-mask-softmax sum mean max-over min-over prod norm logsumexp
                          variance argmax argmin sort argsort top-k cumulative-sum)))))
 
+; There is nothing to divide in what has no elements, and nothing to read of it.
+(define (%any-empty? node nodes)
+  (%any? (lambda (node) (= 0 (apply * (%node-sizes node)))) (cons node (map (lambda (n) (vector-ref nodes n)) (%nodes-in (%node-operands node))))))
+
 ; --- where all axes are at their usual places
 
 (define (%near? node nodes leaves)
   (let ((operator (%node-operator node)) (operands (%node-operands node)) (space (%space (%node-sizes node))))
     (cond ((%input? node) #f)
           ((if (null? space) #t (< (apply * space) 2)) #f)
+          ((%any-empty? node nodes) #f)
           ((memq operator '(convolve convolve-add-tied transpose-convolve max-pool average-pool concat-tensors
                             narrow-tensor crop chunk slice pad expand-tensor lower-triangle upper-triangle dropout dropout-planewise))
            #t)
@@ -128,7 +133,7 @@
 (define (%whole-factors? node nodes)
   (let ((operands (%node-operands node)))
     (if (eq? (caar operands) 'node)
-        (if (equal? (%operand (map cdr operands) 2 #f) #f)
+        (if (equal? (%operand-given? (map cdr operands) 2 #f) #f)
             (not (memv #f (map (lambda (from to)
                                  (if (= 0 (remainder to from)) #t (if (eq? (%node-operator node) 'interpolate-nearest) (= 0 (remainder from to)) #f)))
                                (%space (%node-sizes (vector-ref nodes (cdar operands)))) (%space (%node-sizes node)))))

@@ -3,8 +3,6 @@
 
 ; --- recording. An array in a file stands for a tensor that is read tile by tile.
 
-(define (%recorded? v)
-  (if (vector? v) (if (= (vector-length v) 8) (eq? (vector-ref v 0) '%recorded) #f) #f))
 (define (%recorded type sizes residence operands) (vector '%recorded type sizes residence '%input operands 0 -1))
 
 (define (%tile-array? x)

@@ -6,7 +6,9 @@
   (if (%any? (lambda (n) (vector-ref (%plan-varying plan) n)) (%plan-outputs plan))
       (car (%with-rules (lambda ((list plan inputs leaves)) (%graph-values (plan) inputs (list->vector leaves) #t))
                         (lambda ((list plan inputs leaves) y (list dplan dinputs dleaves)) (%graph-forward (plan) inputs leaves dinputs dleaves))
-                        (lambda ((list plan inputs leaves) y c) (cons 0 (%graph-reverse (plan) inputs (list->vector leaves) (cadr y) (car c))))
+                        (lambda ((list plan inputs leaves) y c)
+                          (let ((plan (plan)))
+                            (cons 0 (%graph-reverse plan inputs (list->vector leaves) (%with-values (%plan-outputs plan) (car y) (cadr y)) (car c)))))
                         (list (lambda () plan) inputs (vector->list leaves))))
       (car (%graph-values plan inputs leaves #f))))
 

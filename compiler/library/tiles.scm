@@ -6,12 +6,13 @@
 ; axes tiles lie in tile-axes.scm, segments and tiles in tile-plans.scm, and what is done in tile-runs.scm.
 
 (define (tiled f x . options)
-  (let* ((inputs (%tile-inputs "tiled" x)) (tiles (if (null? options) '() (list (car options)))) (devices (%tile-devices (if (null? options) '() (cdr options)))))
-    (if (if (%recorded? (car inputs)) #t (%any? (lambda (t) (= 0 (apply * (%sizes-of t)))) inputs)) ; or there is nothing to divide
+  (let* ((inputs (%tile-inputs "tiled" x)) (tiles (if (null? options) '() (list (car options)))) (devices (%tile-devices (if (null? options) '() (cdr options))))
+         (empty? (%any? (lambda (t) (= 0 (apply * (%sizes-of t)))) inputs))
+         (counts (if empty? #f (%tile-counts "tiled" tiles inputs))))
+    (if (if empty? #t (%recorded? (car inputs))) ; there is nothing to divide, or what is around this divides it
         (f x)
-        (let ((counts (%tile-counts "tiled" tiles inputs)))
-          (let* ((graph (%graph-of (f (car (%with-recorded x 0))) inputs)) (plan (%plan-of-graph graph counts inputs devices)))
-            (%run-graph graph plan inputs))))))
+        (let* ((graph (%graph-of (f (car (%with-recorded x 0))) inputs)) (plan (%plan-of-graph graph counts inputs devices)))
+          (%run-graph graph plan inputs)))))
 
 ; The names of the devices over which tiles are dealt, in the order in which they get them; '(): tiles are computed where the image is.
 (define (%tile-devices devices)

@@ -50,6 +50,9 @@ TILES = """(define (in-tiles f t . tiles) (view (apply tiled f (view t '(1 1 2 3
         (lambda (message irritants) (* .5 (apply in-tiles f t tiles)))
         (lambda () (in-tiles (lambda (z) (mean (softmax (expand-tensor (mean (f z) '(2 3) #t) '(1 1 100000 100000)) 3))) t)))
       (in-tiles f t)))
+(define (in-tiles-with-more f t . tiles)
+  (let ((all (apply tiled (lambda (z) (let ((y (f z))) (list (mean y) y (sin y) (vector (sum (flip y '(2)))))) (view t '(1 1 2 3)) tiles)))
+    (view (+ (* (car all) (cadr all)) (* (vector-ref (cadddr all) 0) (caddr all))) '(2 3))))
 (define (image t) (view t '(1 1 2 3)))
 (define (part-of t row column) (crop t (list 0 0 row column) '(1 1 2 3)))
 """
@@ -255,7 +258,8 @@ class Generator:
                 lambda: '(sin (part-of (convolve %s %s 1 1) %d 0))' % (z, other(), r.randrange(2)),
                 lambda: '(tanh (part-of (transpose-convolve %s %s %d) %d %d))' % (z, other(), r.randrange(1, 3), r.randrange(2), r.randrange(3)),
                 lambda: "(let ((z %s)) (+ z (average-pool (* z z) '(3 3) '(1 1) '(1 1) %s)))" % (z, r.choice(['#t', '#f'])),
-                lambda: "(average-pool (interpolate %s 2 '%s) 2)" % (z, r.choice(['nearest', 'linear'])),
+                lambda: "(average-pool (interpolate %s 2 '%s) 2)" % (z, r.choice(['nearest', 'linear', 'linear #t'])),
+                lambda: '(concat-tensors (list %s (sin (slice %s 1 1 1))) 1)' % (z, other()),
                 lambda: "(tanh (car (batch-normalization-training %s (fill '(1) .7 'f64) (fill '(1) .1 'f64) .5)))" % z,
                 lambda: "(let ((z %s)) (- z (mean z '(2 3) #t)))" % z,
                 lambda: '(* %s (sin %s))' % (z, other()),
@@ -270,7 +274,7 @@ class Generator:
                 lambda: '(+ %s (%s-triangle (sin %s) %d))' % (other(), r.choice(['upper', 'lower']), z, r.randrange(-2, 3)),
                 lambda: '(narrow-tensor (cumulative-sum (concat-tensors (list %s %s) 1) 1) 1 %d 1)' % (z, other(), r.randrange(2)),
             ] + ([] if self.smooth else [lambda: '(part-of (max-pool (ReLU %s) 2 1 1) %d 1)' % (z, r.randrange(2))]))()
-        how, tiles = r.choice(['', '', '', '-as-planned', '-too-large']), r.choice(['', ' 1', ' 2', " '(2 3)", " '(1 2)"])
+        how, tiles = r.choice(['', '', '', '-as-planned', '-too-large', '-with-more']), r.choice(['', ' 1', ' 2', " '(2 3)", " '(1 2)"])
         devices = r.choice(['', '', " '(cpu)", " '(cpu cpu)", " '(cpu cpu cpu)"]) if how != '-as-planned' else ''
         return '(in-tiles%s (lambda (z) %s) %s%s%s)' % (how, z, self.tensor(env, depth - 1), (tiles or ' #f') if devices else tiles, devices)
 

@@ -13,6 +13,17 @@
 ;;; case takes-a-comparison-for-a-condition
 (tiled (lambda (x) (if (not-equal x 0) x (- x))) x 2)
 ; expect error: a condition: the elements of this tensor are not known
+;;; case asks-whether-tensors-are-equal
+(tiled (lambda (x) (if (equal? x (* 1 x)) (sin x) x)) x 2)
+; expect error: eqv\?: the elements of this tensor are not known
+;;; case looks-for-a-tensor
+(tiled (lambda (x) (if (member (* 1 x) (list 0 "x" w x)) (sin x) x)) x 2)
+; expect error: eqv\?: the elements of this tensor are not known
+;;; case tells-tensors-apart-by-types-and-sizes
+(write (equal? x (tiled (lambda (x) (if (or (equal? x w) (equal? x (cast x 'f32)) (equal? x 0) (not (equal? x x))) (sin x) x)) x 2))) ; expect: #t
+;;; case tiles-in-tiles-that-cannot-be
+(tiled (lambda (x) (tiled ReLU x 99)) x 2)
+; expect error: tiled: along an axis of 12 elements there are 1 to 12 tiles, not 99
 ;;; case lists-elements
 (tiled (lambda (x) (tensor->list x)) x 2)
 ; expect error: tensor->list: the elements of this tensor are not known

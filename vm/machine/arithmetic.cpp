@@ -293,6 +293,7 @@ bool Engine::eqv(Value x, Value y) {
   if (x == y && !x.is_taped()) return true;
   if (tensors::is_tensor_like(x) && tensors::is_tensor_like(y))
     return stoppable(*this, [&] { return tensors::same(*this, primal(x), primal(y)); });
+  if (tensors::is_recorded(x) || tensors::is_recorded(y)) return tensors::same_recorded(*this, x, y);
   if (!is_number(x) || !is_number(y)) return false;
   Value a = primal(x), b = primal(y);
   if (a.is_flonum() && b.is_flonum()) return a == b || (a.flonum() != a.flonum() && b.flonum() != b.flonum());

@@ -23,6 +23,7 @@ using value::Owned;
 namespace {
 
 enum RecordedSlot : std::uint8_t { kMark, kType, kSizes, kResidence, kOperator, kOperands, kResult, kPlace, kRecordedSlots };
+static_assert(kRecordedSlots == kRecordedLength);
 
 constexpr std::string_view kMarkName = "%recorded", kKeyName = "%key";
 
@@ -129,6 +130,14 @@ private:
 } // namespace
 
 bool is_recorded(Value v) { return begins_with(v, kRecordedSlots, kMarkName); }
+
+bool same_recorded(Engine& engine, Value x, Value y) {
+  if (!is_operand(x) || !is_operand(y)) return false;
+  auto described = [&](Value v) { return is_recorded(v) ? description_of_recorded(engine, v) : value::tensor_of(engine.primal(v)); };
+  const Tensor a = described(x), b = described(y);
+  if (a.dtype != b.dtype || a.shape != b.shape) return false;
+  refuse_recorded("eqv?");
+}
 
 bool is_recorded_comparison(Value v) { return is_recorded(v) && dtype_of_value(slots_of_recorded(v)[kType]) == ops::DType::u8; }
 

@@ -3,7 +3,7 @@
 // a procedure does with tensors becomes a graph of ordinary values, which the library (compiler/library/tile-graphs.scm) reads.
 // What decides by elements is an error.
 //   #(%recorded TYPE SIZES RESIDENCE OPERATOR OPERANDS RESULT PLACE)
-// A vector: symbols, a list of integers; the name of an operator as ops/operators.def has it, the list of its operands as the
+// A vector to the machine, and to programs a tensor alone: symbols, a list of integers; the name of an operator as ops/operators.def has it, the list of its operands as the
 // program gave them, and which of its results it is; where in the program, as a number (tiled.h). Of what the
 // library hands to the procedure, the operator is %input.
 #pragma once
@@ -14,7 +14,11 @@
 
 namespace cairn::machine::tensors {
 
+inline constexpr std::uint64_t kRecordedLength = 8;
+inline bool may_be_recorded(Value v) { return value::is_vector(v) && value::as_vector(v)->length == kRecordedLength; }
 bool is_recorded(Value v);
+// Of two operands, one of them recorded, as eqv? has it: what types and shapes tell. ProgramError where elements would have to.
+bool same_recorded(Engine& engine, Value x, Value y);
 // What operators take in the place of a tensor.
 inline bool is_operand(Value v) { return is_tensor_like(v) || is_recorded(v); }
 // Of u8, as what is no condition.

@@ -2,15 +2,17 @@
 #pragma once
 
 #include "vm/machine/handlers/loop.h"
+#include "vm/machine/recorded.h"
 
 namespace cairn::machine {
 namespace {
 
-#define PREDICATE(name, expression)                                                                                              \
+// `rare` is told apart in no hurry.
+#define PREDICATE_BUT(name, rare, holds_then, expression)                                                                        \
   OUTLINE(name##_slow) {                                                                                                         \
     std::uint16_t b = B;                                                                                                         \
     Value v = SOURCE(b);                                                                                                         \
-    bool holds = expression;                                                                                                     \
+    bool holds = (rare) ? (holds_then) : (expression);                                                                           \
     done_with(e, b, v);                                                                                                          \
     SLOT(A) = value::boolean(holds);                                                                                             \
     NEXT(1);                                                                                                                     \
@@ -18,13 +20,14 @@ namespace {
   HANDLER(name) {                                                                                                                \
     std::uint16_t b = B;                                                                                                         \
     Value v = SOURCE(b);                                                                                                         \
-    if (!idle(b, v)) CONTINUE(name##_slow);                                                                                      \
+    if (!idle(b, v) || (rare)) CONTINUE(name##_slow);                                                                            \
     SLOT(A) = value::boolean(expression);                                                                                        \
     NEXT(1);                                                                                                                     \
   }
+#define PREDICATE(name, expression) PREDICATE_BUT(name, false, false, expression)
 PREDICATE(is_null, v == value::kNull)
 PREDICATE(is_pair, v.is_pair())
-PREDICATE(is_vector, value::is_vector(v))
+PREDICATE_BUT(is_vector, tensors::may_be_recorded(v), !tensors::is_recorded(v), value::is_vector(v))
 PREDICATE(is_procedure, v.is_procedure())
 PREDICATE(is_number, e->is_number(v))
 PREDICATE(is_boolean, value::is_boolean(v))
