@@ -1,9 +1,9 @@
 ; A classifier of images that are read from files tile by tile: whether stripes run along the image or across it, somewhere in noise.
 ;
 ;     vmrun samples/tiles.scm
-;     vmrun --memory=1GiB samples/tiles.scm --size=4096 --folder=FOLDER        16 million points an image; FOLDER is there
+;     vmrun --memory=1GiB --read=FOLDER --write=FOLDER samples/tiles.scm --size=4096 --folder=FOLDER     16 million points an image
 ;
-; writes --images of --size points to FOLDER, then prints the loss of each of --epochs rounds over them and how many of as many new images are told
+; writes --images of --size points to FOLDER, which is there, then prints the loss of each of --epochs rounds over them and how many of as many new images are told
 ; rightly. docs/tiles.md says how it works.
 (import network)
 (define option (command-line-options '((size 128) (images 16) (epochs 8) (rate .01) (folder "." text))))

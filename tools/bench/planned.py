@@ -1,6 +1,5 @@
 """Gradients under budgets beside what their reports predict, and beside each other."""
 import measuring
-import networks
 from measuring import Failure, mebibytes, show
 
 # The bars, as parts of what was predicted; of a peak, either will do. Replay must be as a plan says; without one the report tells what a run of so
@@ -78,7 +77,7 @@ def predictions(options, network):
     amiss = []
     memories = network.budgets(8)
     results = {memory: network.planned(memory) for memory in memories}
-    jobs = {"start": network.start, "tape": network.job("auto", networks.ENOUGH)}
+    jobs = {"start": network.start, "tape": network.run_with_all}
     jobs.update({memory: network.job("auto", memory) for memory in memories if not isinstance(results[memory], Failure)})
     timed = {} if options.quick else measuring.rounds(jobs, options.repeat)
     rows, all_compared = [], []
@@ -113,26 +112,27 @@ def half(options):
     """Half of the memory of one tape costs little. Work is exact; of times, medians are told where there are several rounds."""
     rows, above, slow = [], [], []
     for network in options.made:
-        memory = network.whole() // 2
-        result = network.planned(memory)
-        if isinstance(result, Failure):
-            rows.append([str(network), mebibytes(network.whole()), str(result), "", "", ""])
-            continue
-        seconds = None
-        if options.times:
-            timed = measuring.rounds({"start": network.start, "tape": network.job("auto", networks.ENOUGH), "half": network.job("auto", memory)},
-                                     options.repeat)
-            seconds = [busy(timed[name]) - busy(timed["start"]) for name in ("half", "tape")]
-        compared = Compared(network, memory, result, seconds)
-        rows.append([str(network), mebibytes(network.whole()), mebibytes(compared.peak["measured"]), decimal(compared.work), decimal(compared.cost),
-                     decimal(compared.time)])
-        above += compared.above
-        if compared.work > HALF.get(network.name, compared.work):
-            above.append(f"{network}: {compared.work:.3f} times the work of one tape within half of its memory")
-        if (compared.time or 0) > MOST_TIME:
-            slow.append(f"{network} takes {compared.time:.2f} times as long as on one tape")
-    show("First calls within half of the memory of one tape", ["gradient", "one tape MiB", "peak MiB", "work / tape's", "cost / tape's", "time / tape's"],
-         rows, stated(above, "All do as little as they did."), stated(slow, f"None takes more than {MOST_TIME} times as long." if options.times else ""))
+        memories = {"all": network.whole() // 2, "beside parameters": (network.whole() + network.unavoidable) // 2}
+        results = {what: network.planned(memory) for what, memory in memories.items()}
+        jobs = {"start": network.start, "tape": network.run_with_all}
+        jobs.update({what: network.job("auto", memory) for what, memory in memories.items() if not isinstance(results[what], Failure)})
+        timed = measuring.rounds(jobs, options.repeat) if options.times else {}
+        for what, result in results.items():
+            row = [str(network), mebibytes(network.whole()), what, mebibytes(memories[what])]
+            if isinstance(result, Failure):
+                rows.append([*row, str(result), "", "", ""])
+                continue
+            seconds = [busy(timed[name]) - busy(timed["start"]) for name in (what, "tape")] if timed else None
+            compared = Compared(network, memories[what], result, seconds)
+            rows.append([*row, mebibytes(compared.peak["measured"]), decimal(compared.work), decimal(compared.cost), decimal(compared.time)])
+            above += compared.above
+            if what == "all" and compared.work > HALF.get(network.name, compared.work):
+                above.append(f"{network}: {compared.work:.3f} times the work of one tape within half of its memory")
+            if (compared.time or 0) > MOST_TIME:
+                slow.append(f"{network} takes {compared.time:.2f} times as long as on one tape within half of {what}")
+    show("First calls within half of the memory of one tape, or of what it takes beside parameters, their cotangents, and data",
+         ["gradient", "one tape MiB", "half of", "budget MiB", "peak MiB", "work / tape's", "cost / tape's", "time / tape's"],
+         rows, stated(above, "All do as little as they did."), stated(slow, f"None takes more than {MOST_TIME} times as long.") if options.times else "")
     if above:
         raise Failure("; ".join(above))
 
