@@ -3,7 +3,8 @@
 ; puts channels last, say, multiplies them, and puts them back is one segment with what is around it.
 
 ; Nodes with their axes, by axis of space that of the node, or #f where there is none, and whether they are near: made of near elements along these.
-; `apart`: of those along its usual axes, where operands have them elsewhere; these are borders in front of it.
+; `apart`: of those along its usual axes, where operands have them elsewhere; these are borders in front of it. `bins`: operands are borders in any case:
+; a few bins of a large image would be as few tiles for all that is in front of them.
 (define (%with-axes nodes leaves)
   (let %axes/loop ((n 0) (nodes nodes))
     (if (= n (vector-length nodes))
@@ -15,7 +16,8 @@
           (%axes/loop (+ n 1)
                       (vector-update nodes n
                                      (vector-update (vector-update node 7 (if followed followed (%usual-axes (%node-sizes node))))
-                                                    8 (cond (followed #t) ((if near? as-usual? #f) #t) (near? 'apart) (else #f)))))))))
+                                                    8 (cond (followed #t) ((if near? (%bins? node) #f) 'bins) ((if near? as-usual? #f) #t) (near? 'apart) (else #f)))))))))
+(define (%bins? node) (memq (%node-operator node) '(adaptive-max-pool adaptive-average-pool)))
 (define (%usual-axes sizes) (map (lambda (i) (+ i 2)) (iota (length (%space sizes)))))
 (define (%as-usual? node) (equal? (%node-axes node) (%usual-axes (%node-sizes node))))
 (define (%every? holds? l) (not (%any? (lambda (x) (not (holds? x))) l)))
@@ -105,7 +107,7 @@
     (cond ((%input? node) #f)
           ((if (null? space) #t (< (apply * space) 2)) #f)
           ((%any-empty? node nodes) #f)
-          ((memq operator '(convolve convolve-add-tied transpose-convolve max-pool average-pool concat-tensors
+          ((memq operator '(convolve convolve-add-tied transpose-convolve max-pool average-pool adaptive-max-pool adaptive-average-pool concat-tensors
                             narrow-tensor crop chunk slice pad expand-tensor lower-triangle upper-triangle dropout dropout-planewise))
            #t)
           ((memq operator '(interpolate-nearest interpolate-linear)) (%whole-factors? node nodes))

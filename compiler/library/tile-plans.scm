@@ -205,7 +205,10 @@
                                                   (max stage
                                                        (+ (vector-ref stages m)
                                                           (if (if (vector-ref near n)
-                                                                  (if (eq? 'apart (vector-ref near n)) (if (%whole? m nodes near) #t (not (%as-usual? (vector-ref nodes m)))) (%whole? m nodes near))
+                                                                  (case (vector-ref near n)
+                                                                    ((bins) #t)
+                                                                    ((apart) (if (%whole? m nodes near) #t (not (%as-usual? (vector-ref nodes m)))))
+                                                                    (else (%whole? m nodes near)))
                                                                   #f)
                                                               1 0))))
                                                 0 (%nodes-in (%node-operands (vector-ref nodes n)))))))))

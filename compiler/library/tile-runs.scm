@@ -349,6 +349,9 @@
        (let* ((operands (%with-padding-alone node operands box segment device -inf.0 2)) (region (%or-no-padding (car regions) box)) (both (%both-sides region)))
          (max-pool (%padded (car operands) region both -inf.0) (cadr operands) (%operand operands 2 (cadr operands)) both)))
       ((average-pool) (%average-pooled (%with-padding-alone node operands box segment device 0 2) (%or-no-padding (car regions) box)))
+      ((adaptive-max-pool adaptive-average-pool)
+       (%pooled-by-bins operator (car operands) (car regions) box
+                        (%node-sizes (cdr (assv (cdar (%node-operands node)) (vector-ref segment 5)))) (%node-sizes node)))
       ((narrow-tensor crop chunk) (car operands))
       ((dropout dropout-planewise) (%dropped operator operands box (%node-sizes node)))
       ((slice)
@@ -415,6 +418,30 @@
                                 sizes strides both #t)))))
 ; A flag, which may be #f.
 (define (%operand-given? operands i otherwise) (if (< i (length operands)) (list-ref operands i) otherwise))
+
+; Bins of n positions: the i-th of m begins at i n / m, rounded down, and ends at (i + 1) n / m, rounded up. Windows have one size: where bins differ
+; along an axis, or overlap, each is laid out in as many places as the longest has. The rest of these have its last element, which changes no maximum and
+; gets no derivative, as an equal one comes first; or for averages zeros.
+(define (%pooled-by-bins operator t region box from to)
+  (let ((average? (eq? operator 'adaptive-average-pool)) (ones (map (lambda (n) 1) from)))
+    (define (bins-along i)
+      (let ((n (list-ref from i)) (m (list-ref to i)) (first (list-ref (car region) i)))
+        (map (lambda (j) (cons (- (quotient (* j n) m) first) (- (quotient (+ (* (+ j 1) n) m -1) m) first)))
+             (iota (list-ref (cdr box) i) (list-ref (car box) i)))))
+    (let %bins/loop ((i 2) (t t) (windows '()) (parts 1))
+      (if (= i (length from))
+          (let ((windows (reverse windows)))
+            (if average? (* parts (average-pool t windows windows 0 #t)) (max-pool t windows windows 0)))
+          (let* ((bins (bins-along i)) (lengths (map (lambda (bin) (- (cdr bin) (car bin))) bins)) (most (apply max lengths)) (n (list-ref (size t) i)))
+            (define (places (cons begin end)) (map (lambda (place) (if (< place end) place (if average? n (- end 1)))) (iota most begin)))
+            (if (= n (* most (length bins)))
+                (%bins/loop (+ i 1) t (cons most windows) parts)
+                (%bins/loop (+ i 1)
+                            (%index-many (if average? (pad t (map (lambda (n) 0) from) (%with-item (map (lambda (n) 0) from) i 1)) t)
+                                         i (list->tensor (append-map places bins) 'i64 (tensor-residence t)))
+                            (cons most windows)
+                            (* parts (view (list->tensor (map (lambda (length) (/ (exact->inexact most) length)) lengths) (tensor-type t) (tensor-residence t))
+                                           (%with-item ones i (length bins)))))))))))
 
 ; What the whole drops there; it may be a part of something larger itself.
 (define (%dropped operator operands box sizes)

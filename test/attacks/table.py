@@ -656,9 +656,9 @@ DATA = [
     *(Attack(f"a TIFF {name}", "(read-region (tiff-array \"a.tif\") '(0 0 0 0) '(1 1 1 1))", kinds, message, files={"a.tif": content}) for name, content, kinds, message in (
         ("whose directories go round", lone_tiff([]).replace(b"\0\0\0\0end", b"\x08\0\0\0end"), ERROR, "a page of 0 columns"),
         ("of more samples than there are atoms", lone_tiff([(256, 4, 1, 2**31 - 1), (257, 4, 1, 2**31 - 1), (258, 3, 1, 8), (277, 3, 1, 65535), (273, 4, 1, 8), (279, 4, 1, 8)]), ERROR, "multiply to more than any file has"),
-        ("of one tile without end", lone_tiff([(256, 4, 1, 9), (257, 4, 1, 9), (258, 3, 1, 8), (259, 3, 1, 5), (322, 4, 1, 2**31 - 1), (323, 4, 1, 2**31 - 1), (324, 4, 1, 8), (325, 4, 1, 8)]), ERROR, "decoded as a whole"),
-        ("of a tile that its bytes cannot be", lone_tiff([(256, 4, 1, 9), (257, 4, 1, 9), (258, 3, 1, 8), (259, 3, 1, 8), (322, 4, 1, 16384), (323, 4, 1, 16384), (324, 4, 1, 8), (325, 4, 1, 8)]), ERROR, "which are too few for 268435456"),
-        ("of a JPEG that is much larger than it says", lone_tiff([(256, 4, 1, 16384), (257, 4, 1, 16384), (258, 3, 1, 8), (259, 3, 1, 7), (262, 3, 1, 1), (273, 4, 1, 8), (278, 4, 1, 16384), (279, 4, 1, 8)]), OVER, "memory budget"),
+        ("of one tile without end", lone_tiff([(256, 4, 1, 9), (257, 4, 1, 9), (258, 3, 1, 8), (259, 3, 1, 5), (322, 4, 1, 2**29), (323, 4, 1, 2**29), (324, 4, 1, 8), (325, 4, 1, 8)]), ERROR, "decoded as a whole"),
+        ("of a tile that its bytes cannot be", lone_tiff([(256, 4, 1, 9), (257, 4, 1, 9), (258, 3, 1, 8), (259, 3, 1, 8), (322, 4, 1, 8192), (323, 4, 1, 8192), (324, 4, 1, 8), (325, 4, 1, 8)]), ERROR, "which are too few for 67108864"),
+        ("of a JPEG that is much larger than it says", lone_tiff([(256, 4, 1, 8192), (257, 4, 1, 8192), (258, 3, 1, 8), (259, 3, 1, 7), (262, 3, 1, 1), (273, 4, 1, 8), (278, 4, 1, 8192), (279, 4, 1, 8)]), OVER, "memory budget"),
         ("of entries that all state all of the file", lone_tiff([(256, 4, 1, 9), (257, 4, 1, 9)] + [(n, 7, 50000, 8) for n in range(40000, 44000)]), ERROR, "1 bits"))),
     Attack("pages of a TIFF in a circle", "(tiff-array \"a.tif\" 140737488355327)", ERROR, "pages are looked for up to 65536", files={"a.tif": lone_tiff([]).replace(b"\0\0\0\0end", b"\x08\0\0\0end")}),
     Attack("regions of a TIFF without end", "(define a (tiff-array \"a.tif\"))\n(define (f i) (begin (read-region a (list 0 0 (remainder i 10) 0) '(1 1 1 9)) (f (+ i 1))))\n(f 0)", STOPPED,

@@ -85,6 +85,12 @@ public:
     limit_ = bytes;
     return *this;
   }
+  // A KiB of memory that nobody has used yet costs so much, beside so many bytes that are older than the run.
+  Machine& with_fresh(std::uint64_t ticks, std::uint64_t older = 0) {
+    fresh_ = ticks;
+    older_ = older;
+    return *this;
+  }
 
   Outcome run() {
     for (int actions = 0; actions < 100000; ++actions) {
@@ -280,6 +286,8 @@ private:
     weights.read = read;
     weights.cost = 1000 * (work_->to - work_->from);
     weights.step = CostTable().ticks_of_step();
+    weights.fresh = fresh_;
+    weights.older = older_;
     births_.push_back(at_);
     schedule_->weighed(weights);
   }
@@ -326,6 +334,7 @@ private:
   static constexpr std::size_t kNotYet = SIZE_MAX;
   const Layers& layers_;
   std::uint64_t limit_ = 0; // bytes; 0: none
+  std::uint64_t fresh_ = 0, older_ = 0;
   std::unique_ptr<Schedule> schedule_;
   std::map<std::uint32_t, std::size_t> slots_;
   std::vector<Range> aside_;
@@ -342,7 +351,9 @@ Machine machine_for(const Layers& layers, std::uint64_t memory) {
   return {layers, spec};
 }
 
-Outcome planned(const Layers& layers, std::uint64_t memory) { return machine_for(layers, memory).within(memory).run(); }
+Outcome planned(const Layers& layers, std::uint64_t memory, std::uint64_t fresh = 0) {
+  return machine_for(layers, memory).within(memory).with_fresh(fresh).run();
+}
 
 } // namespace
 
@@ -359,7 +370,7 @@ TEST_CASE("a planned run is reversed and holds no more than its budget") {
       const std::uint64_t memory = whole / part + least;
       CAPTURE(round);
       CAPTURE(part);
-      const Outcome outcome = planned(layers, memory);
+      const Outcome outcome = planned(layers, memory, round % 2 == 0 ? 0 : CostTable().ticks_of_fresh());
       CHECK(outcome.reversed);
       CHECK(outcome.peak <= memory);
       replays += static_cast<double>(outcome.executed) / static_cast<double>(layers.size());
@@ -368,6 +379,31 @@ TEST_CASE("a planned run is reversed and holds no more than its budget") {
   }
   MESSAGE("each step runs ", replays / runs, " times on average");
   CHECK(replays / runs < 1.8);
+}
+
+TEST_CASE("a first run does not keep what costs less than memory that is used for the first time") {
+  constexpr std::size_t kSteps = 60;
+  constexpr std::uint64_t kKiB = 1024, kWhole = kSteps * 17 * kKiB;
+  Layers layers;
+  layers.activation.assign(kSteps + 1, 16 * kKiB);
+  layers.activation[0] = 0;
+  layers.own.assign(kSteps, kKiB);
+  layers.weight.assign(kSteps, 0);
+  for (std::size_t i = 0; i < kSteps; ++i) layers.skip.push_back(i);
+  for (std::size_t i = 0; i <= kSteps; ++i) layers.level.push_back(i % 2);
+  constexpr std::uint64_t kMemory = 2 * kWhole, kAgain = 10; // of each activation of that level, of 16 KiB
+  const auto run = [&](std::uint64_t fresh, std::uint64_t older = 0) {
+    return machine_for(layers, kMemory).with_fresh(fresh, older).run();
+  };
+  const Outcome all = run(0), dear = run(kAgain), cheap = run(kAgain / 16);
+  CHECK((all.reversed && dear.reversed && cheap.reversed));
+  CHECK((all.executed == kSteps && dear.executed == kSteps));
+  CHECK((all.thinned == 0 && cheap.thinned == 0));
+  CHECK(dear.thinned > 0);
+  CHECK(dear.peak < all.peak * 3 / 4);
+  // What the reversal uses in any case is used.
+  CHECK(run(kAgain, kWhole / 3).thinned == 0);
+  CHECK(run(kAgain, kWhole / 5).thinned < dear.thinned);
 }
 
 TEST_CASE("a first run goes on from the interval that took more than was left for it") {

@@ -40,7 +40,8 @@ def checkpointed(file, folder):
     return copy
 
 
-ENOUGH = "64GiB"  # for one tape with all that rules ask for: other schedules than `auto` do without what is cheap to compute again
+ENOUGH = "64GiB"  # for one tape with all that rules ask for: other schedules than `auto` do without what is cheap to compute again,
+KEEPS_ALL = "fresh 0\n"  # and so does `auto` where memory that is used for the first time costs more than that
 
 
 @dataclasses.dataclass(eq=False)
@@ -53,17 +54,23 @@ class Network:
     arguments: list
     tolerance: float  # the factor to which the least budget is known
     costs: str | None  # a table of costs, or none for the built-in one
+    keeps_all: pathlib.Path  # the same table, by which one tape keeps all
     misnamed: list = dataclasses.field(default_factory=list)  # what messages said would do and does not, found on the way to the least
 
     def __str__(self):
         return f"{self.name} {' '.join(self.arguments)}"
 
-    def run(self, schedule, memory=None, explain=False):
+    def run(self, schedule, memory=None, explain=False, costs=None):
+        costs = costs or self.costs
         return measuring.run_vmrun(self.vmrun, self.file, *self.arguments, schedule=schedule, memory=memory, explain=explain,
-                                   options=[f"--costs={self.costs}"] if self.costs else [])
+                                   options=[f"--costs={costs}"] if costs else [])
 
     def job(self, schedule, memory=None):
         return lambda: self.run(schedule, memory)
+
+    def run_with_all(self, explain=False):
+        """On one tape with all that rules ask for."""
+        return self.run("auto", ENOUGH, explain, self.keeps_all)
 
     @functools.cache
     def planned(self, memory):
@@ -78,8 +85,8 @@ class Network:
 
     @functools.cached_property
     def tape(self):
-        """On one tape with all that rules ask for, with the report."""
-        return self.run("auto", ENOUGH, explain=True)
+        """The same, with the report."""
+        return self.run_with_all(explain=True)
 
     def start(self):
         """What is not the gradient: start, compilation and, of tensors, the parameters."""
@@ -128,9 +135,12 @@ class Network:
 
 def made(options, folder):
     """The networks asked for, with what had to be changed for them in the folder."""
+    keeps_all = pathlib.Path(folder) / "keeps_all.costs"
+    rates = pathlib.Path(options.costs).read_text().splitlines() if options.costs else []
+    keeps_all.write_text("".join(f"{rate}\n" for rate in rates if rate.split()[:1] != ["fresh"]) + KEEPS_ALL)
     for name in options.networks:
         file, *arguments = NETWORKS[name]
         original = HERE / file
         copy = checkpointed(original, folder) if original.parent.name == "tensor_programs" else original
         yield Network(name, options.vmrun, original, copy, arguments[options.quick].split(), 1.1 if options.quick else 1.03,
-                      options.costs)
+                      options.costs, keeps_all)

@@ -1,6 +1,5 @@
 """Gradients under budgets beside what their reports predict, and beside each other."""
 import measuring
-import networks
 from measuring import Failure, mebibytes, show
 
 # The bars, as parts of what was predicted; of a peak, either will do. Replay must be as a plan says; without one the report tells what a run of so
@@ -78,7 +77,7 @@ def predictions(options, network):
     amiss = []
     memories = network.budgets(8)
     results = {memory: network.planned(memory) for memory in memories}
-    jobs = {"start": network.start, "tape": network.job("auto", networks.ENOUGH)}
+    jobs = {"start": network.start, "tape": network.run_with_all}
     jobs.update({memory: network.job("auto", memory) for memory in memories if not isinstance(results[memory], Failure)})
     timed = {} if options.quick else measuring.rounds(jobs, options.repeat)
     rows, all_compared = [], []
@@ -115,7 +114,7 @@ def half(options):
     for network in options.made:
         memories = {"all": network.whole() // 2, "beside parameters": (network.whole() + network.unavoidable) // 2}
         results = {what: network.planned(memory) for what, memory in memories.items()}
-        jobs = {"start": network.start, "tape": network.job("auto", networks.ENOUGH)}
+        jobs = {"start": network.start, "tape": network.run_with_all}
         jobs.update({what: network.job("auto", memory) for what, memory in memories.items() if not isinstance(results[what], Failure)})
         timed = measuring.rounds(jobs, options.repeat) if options.times else {}
         for what, result in results.items():

@@ -153,7 +153,10 @@ static int decode(const cairn_codec_host* host, const cairn_tiff_piece* piece, s
     const tmsize_t row = (tmsize_t)piece->width * piece->samples * (piece->bits / 8);
     if (piece->photometric == PHOTOMETRIC_YCBCR) TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
     uint32_t at = 0;
-    if (TIFFScanlineSize(tiff) == row)
+    const int fits = TIFFScanlineSize(tiff) == row;
+    if (fits && piece->compression == COMPRESSION_PACKBITS) { /* runs may go on in the next row, which only this knows */
+      if (TIFFReadEncodedStrip(tiff, 0, to, row * (tmsize_t)piece->height) == row * (tmsize_t)piece->height) at = piece->height;
+    } else if (fits) {
       for (; at < piece->height; ++at, to += row) {
         if (!host->goes_on(host->user)) {
           result = CAIRN_CODEC_STOPPED;
@@ -161,6 +164,7 @@ static int decode(const cairn_codec_host* host, const cairn_tiff_piece* piece, s
         }
         if (TIFFReadScanline(tiff, to, at, 0) != 1) break;
       }
+    }
     if (at == piece->height) result = CAIRN_CODEC_DONE;
     TIFFClose(tiff);
   }

@@ -21,8 +21,8 @@ constexpr std::uint64_t kMostEntries = 4096;
 constexpr std::uint64_t kMostPages = 65536;
 constexpr std::int64_t kMostSamples = 65535;
 constexpr std::uint64_t kMostTables = 1 << 16;
-// A compressed piece is decoded as a whole.
-constexpr std::int64_t kMostOfPiece = std::int64_t{1} << 28;
+// A compressed piece is decoded as a whole, some in one call that cannot be stopped.
+constexpr std::int64_t kMostOfPiece = std::int64_t{1} << 26;
 // No compression but JPEG makes less of a piece: a code of LZW has at least 9 bits and stands for 4,093 bytes at most.
 constexpr std::int64_t kMostPerByte = 4096;
 

@@ -102,21 +102,28 @@ void RegionReader::read_piece(std::int64_t plane, std::int64_t row, std::int64_t
   const std::int64_t y0 = std::max(region_.from[1], top), y1 = std::min(region_.end(1), top + rows);
   const std::int64_t x0 = std::max(region_.from[2], left), x1 = std::min(region_.end(2), left + page_.piece_width);
   const std::int64_t number = (plane * page_.down() + row) * page_.across() + column, row_bytes = page_.row_bytes();
-  const std::int64_t pixel = page_.samples_of_piece() * page_.element.bytes(), first = (x0 - left) * pixel;
+  const std::int64_t pixel = page_.samples_of_piece() * page_.element.bytes(),
+                     most = std::max<std::int64_t>(1, FileCall::kPiece / pixel);
+  const auto each_part = [&](auto&& f) { // f(y, x, pixels, where they are in the piece)
+    for (std::int64_t y = y0; y < y1; ++y)
+      for (std::int64_t x = x0; x < x1; x += most) f(y, x, std::min(most, x1 - x), (y - top) * row_bytes + (x - left) * pixel);
+  };
   if (compressed()) {
     TiffPieces::Elements elements = decoded(number, rows);
-    for (std::int64_t y = y0; y < y1; ++y) scatter(elements.data() + (y - top) * row_bytes + first, plane, y, x0, x1 - x0);
+    each_part([&](std::int64_t y, std::int64_t x, std::int64_t count, std::int64_t at) {
+      scatter(elements.data() + at, plane, y, x, count);
+    });
     in_.call.engine.tensors().tiff_pieces.keep({in_.file.path(), in_.file.version(), in_.number, number}, std::move(elements));
     return;
   }
   const TiffPage::Place place = in_.tiff.piece(page_, number);
-  const auto bytes = static_cast<std::size_t>((x1 - x0) * pixel);
-  if (row_.size() < bytes) row_.resize(bytes);
-  for (std::int64_t y = y0; y < y1; ++y) {
+  each_part([&](std::int64_t y, std::int64_t x, std::int64_t count, std::int64_t at) {
+    const auto bytes = static_cast<std::size_t>(count * pixel);
+    if (row_.size() < bytes) row_.resize(bytes);
     in_.call.engine.meter().spend(bytes);
-    in_.file.read(place.from + static_cast<std::uint64_t>((y - top) * row_bytes + first), std::span(row_).first(bytes));
-    scatter(row_.data(), plane, y, x0, x1 - x0);
-  }
+    in_.file.read(place.from + static_cast<std::uint64_t>(at), std::span(row_).first(bytes));
+    scatter(row_.data(), plane, y, x, count);
+  });
 }
 
 // Counted, and charged for, in the same way whether it was decoded before or not.
@@ -127,23 +134,19 @@ TiffPieces::Elements RegionReader::decoded(std::int64_t number, std::int64_t row
   call.engine.meter().spend(kPieceWork * made + place.bytes);
   std::optional<TiffPieces::Elements> before =
       call.engine.tensors().tiff_pieces.take({in_.file.path(), in_.file.version(), in_.number, number});
-  TiffPieces::Elements elements = before ? std::move(*before) : TiffPieces::Elements(made, call.heap);
+  TiffPieces::Elements elements = before ? std::move(*before) : TiffPieces::Elements(call.heap, made);
   // By whole pages, so that what is counted does not depend on what was read before.
   const std::uint64_t begin = place.from / files::kPage * files::kPage, skipped = place.from - begin;
   const std::uint64_t end = std::min(files::pages_of(place.from + place.bytes) * files::kPage, in_.file.size());
   const value::Charged memory(call.heap, call.heap.scratch, formats::decoding_memory(page_, place.bytes));
-  value::ChargedVector<std::byte> bytes(call.heap);
-  if (before) {
-    const value::Charged as_much(call.heap, call.heap.scratch, static_cast<std::int64_t>(end - begin));
-    return elements;
-  }
-  bytes.resize(static_cast<std::size_t>(end - begin));
-  in_.file.read(begin, bytes);
+  TiffPieces::Elements bytes(call.heap, static_cast<std::size_t>(end - begin));
+  if (before) return elements;
+  in_.file.read(begin, bytes.span());
   try {
-    formats::decode_piece(
-        page_, rows, tables_,
-        std::span<const std::byte>(bytes).subspan(static_cast<std::size_t>(skipped), static_cast<std::size_t>(place.bytes)),
-        elements.data());
+    formats::decode_piece(page_, rows, tables_,
+                          std::span<const std::byte>(bytes.span())
+                              .subspan(static_cast<std::size_t>(skipped), static_cast<std::size_t>(place.bytes)),
+                          elements.data());
   } catch (const formats::FormatError& e) {
     throw formats::FormatError(place.from, fmt::format("has a {} that cannot be decoded, number {}: {}",
                                                        page_.tiles ? "tile" : "strip", number, e.what()));

@@ -133,7 +133,9 @@ bool is_recorded(Value v) { return begins_with(v, kRecordedSlots, kMarkName); }
 
 bool same_recorded(Engine& engine, Value x, Value y) {
   if (!is_operand(x) || !is_operand(y)) return false;
-  auto described = [&](Value v) { return is_recorded(v) ? description_of_recorded(engine, v) : value::tensor_of(engine.primal(v)); };
+  auto described = [&](Value v) {
+    return is_recorded(v) ? description_of_recorded(engine, v) : value::tensor_of(engine.primal(v));
+  };
   const Tensor a = described(x), b = described(y);
   if (a.dtype != b.dtype || a.shape != b.shape) return false;
   refuse_recorded("eqv?");

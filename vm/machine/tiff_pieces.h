@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -17,7 +19,21 @@ namespace cairn::machine {
 
 class TiffPieces {
 public:
-  using Elements = value::ChargedVector<std::byte>;
+  // Bytes that nobody has written yet: to fill them beforehand would be one step that cannot be stopped.
+  class Elements {
+  public:
+    Elements(value::Heap& heap, std::size_t bytes)
+        : memory_(heap, heap.scratch, static_cast<std::int64_t>(bytes)), size_(bytes),
+          data_(std::make_unique_for_overwrite<std::byte[]>(bytes)) {}
+    std::byte* data() { return data_.get(); }
+    std::size_t size() const { return size_; }
+    std::span<std::byte> span() { return {data_.get(), size_}; }
+
+  private:
+    value::Charged memory_;
+    std::size_t size_;
+    std::unique_ptr<std::byte[]> data_;
+  };
   struct Name {
     bool operator==(const Name& o) const {
       return number == o.number && page == o.page && version == o.version && path == o.path;

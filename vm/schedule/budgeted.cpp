@@ -95,6 +95,7 @@ void Budgeted::weighed(const Weights& weights) {
   states_.push_back({static_cast<std::uint32_t>(profile_.size()), slots_.take()});
   push(Action::Kind::snapshot, 0, states_.back().slot);
   peak_ = std::max(peak_, bounded(held() + bounded(weights.taping)));
+  spare_fresh_memory();
   if (profile_.size() >= kMost) {
     coarsen(kPlanned, largest_tape());
     // Handed over, nearly all of it will be run once more.
@@ -108,6 +109,31 @@ void Budgeted::weighed(const Weights& weights) {
   }
   left_for_next_ = bytes_of_next();
   make_room_that_pays(left_for_next_);
+}
+
+// What a tape lets go of now, the next interval uses, which else would take memory that nobody has used yet. So results that are
+// computed again for less than that costs are not kept however much memory there is, the cheapest first, as far as it is little
+// beside the run so far; tapes that nobody plans do the same. Some memory will be used in any case, while the run is reversed:
+// for what is older than the run, by its cotangents, or by what an optimiser's first step makes of it.
+void Budgeted::spare_fresh_memory() {
+  constexpr std::uint64_t kPartsDoneAgain = 12, kMadeOfOlder = 3;
+  std::uint64_t again = 0;
+  for (const Interval& interval : profile_.intervals) again = bounded(again + interval.again());
+  const std::vector<bool> tapes = kept_tapes(), spilled = spilled_tapes();
+  for (const std::uint64_t most = cost_of_one_tape() / kPartsDoneAgain; held() > kMadeOfOlder * older_;) {
+    std::size_t best = kNoInterval;
+    PriceOfByte least{fresh_cost_, 1024};
+    for (std::size_t i = 0; i < profile_.size(); ++i) {
+      if (!tapes[i] || spilled[i] || next_form(profile_, i, 1) == 0) continue;
+      const PriceOfByte price = price_of(profile_.intervals[i], 1);
+      if (!(price < least) || again + price.cost > most) continue;
+      best = i;
+      least = price;
+    }
+    if (best == kNoInterval) return;
+    again += least.cost;
+    make_lean(best, 1);
+  }
 }
 
 // Of the interval that comes next, as far as the last ones tell. Where it takes more, it begins again (budgeted_relief.cpp): to

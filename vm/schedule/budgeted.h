@@ -230,6 +230,7 @@ private:
   bool rehearse(const Weights& weights, std::uint64_t steps);
   std::vector<OldTensor> read_last_by(std::size_t interval) const;
   void survey_interval();
+  void spare_fresh_memory();
   std::uint64_t bytes_of_next() const;
   std::size_t sweeps_begun() const; // of todo_
   std::uint64_t most_there_is() const { return std::max(budget_, most_budget_); }

@@ -92,6 +92,7 @@ Weights Budgeted::told_of(std::size_t i) const {
   weights.unswept = 2 * interval.forward - std::min(2 * interval.forward, interval.sweep);
   weights.swept_more = interval.sweep - std::min(2 * interval.forward, interval.sweep);
   weights.step = step_cost_;
+  weights.fresh = fresh_cost_;
   weights.older = older_;
   weights.read = read_last_by(i);
   const std::vector<std::uint64_t>& reach = profile_.reach[i + 1];
