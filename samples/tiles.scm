@@ -6,12 +6,12 @@
 ; writes --images of --size points to FOLDER, which is there, then prints the loss of each of --epochs rounds over them and how many of as many new images are told
 ; rightly. docs/tiles.md says how it works.
 (import network)
-(define option (command-line-options '((size 128) (images 16) (epochs 8) (rate .01) (folder "." text))))
+(define option (command-line-options '((size 128) (images 16) (epochs 8) (rate .003) (folder "." text))))
 (define n (option 'size))
 
-; Noise of bytes, and in one place a patch of a quarter of the size with stripes: of class 0 along, of class 1 across.
+; Noise of bytes, and in one place a patch of half the size with stripes: of class 0 along, of class 1 across.
 (define (draw-image class key)
-  (let* ((keys (split-key key 3)) (part (quotient n 4))
+  (let* ((keys (split-key key 3)) (part (quotient n 2))
          (at (lambda (k) (random-integer (- n part) (list-ref keys k))))
          (noise (* 100 (rand (list 1 1 n n) 'f32 'cpu (list-ref keys 2))))
          (stripes (expand-tensor (view (* 60 (+ 1 (sin (* .8 (arange part))))) (if (= class 0) (list 1 1 part 1) (list 1 1 1 part))) (list 1 1 part part))))
