@@ -44,7 +44,7 @@ struct Plan {
 enum class Family : std::uint8_t { simple, mixed, free };
 
 struct PlannerLimits {
-  std::uint64_t table_bytes = std::uint64_t{64} << 20; // of all tables together
+  std::uint64_t table_bytes = std::uint64_t{64} << 20; // of all tables together, with what they are made from
   std::uint32_t cells = 250;                           // that a table counts memory in
   std::optional<Family> family;                        // none: the largest that `table_bytes` and a second of time allow
 };

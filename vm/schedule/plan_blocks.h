@@ -38,6 +38,12 @@ public:
   // Forms of the same parts, all of whose tapes are weighed.
   void assign(const std::vector<Parts>& forms);
 
+  // What those of one form take at most.
+  static std::uint64_t bytes(std::size_t intervals) {
+    const std::uint64_t count = intervals;
+    return count * (count + 1) * sizeof(Block) + count * (sizeof(Hold) + 2 * sizeof(std::size_t));
+  }
+
   std::size_t base() const { return base_; }
   // Those of a part that ends at boundary `to`: behind which something is left, and which end there, the latest first. What the
   // latter keep does not matter.

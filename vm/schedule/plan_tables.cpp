@@ -22,9 +22,11 @@ constexpr std::size_t kBetweenQuestions = 16; // parts of a run, each of some hu
 } // namespace
 
 Tables::Tables(const Profile& profile, const std::vector<Profile>& forms, Family family, unsigned octave, std::uint32_t cells)
-    : profile_(profile), forms_(forms), family_(family), octave_(octave), cells_(cells), nothing_(width(), 0.0F) {
+    : profile_(profile), forms_(forms), family_(family), octave_(octave), cells_(cells),
+      nothing_(kInFrontOfRow + row_storage(width()), 0.0F) {
   const std::size_t count = profile.size();
-  whole_.assign(count * (count + 1) / 2 * width(), kNoPlan);
+  whole_ = std::make_unique_for_overwrite<float[]>(kInFrontOfRow + count * (count + 1) / 2 * row_storage(width()));
+  std::fill_n(whole_.get(), kInFrontOfRow, kNoPlan);
   ranges_.resize(count * (count + 1) / 2);
   if (family == Family::free) parting_.assign(count * (count + 1) * (count + 2) / 6 * width(), kNoPlan);
 }
@@ -34,7 +36,7 @@ std::uint64_t Tables::bytes(std::size_t intervals, Family family, std::uint32_t 
   // The free family also holds the rows of the base in hand.
   const std::uint64_t rows = count * (count + 1) / 2 * (family == Family::free ? 2 : 1) +
                              (family == Family::free ? count * (count + 1) * (count + 2) / 6 : 0);
-  return rows * (cells + std::uint64_t{1}) * sizeof(float);
+  return rows * row_storage(cells + std::size_t{1}) * sizeof(float);
 }
 
 Tables::Group Tables::group(const Parts& parts, std::size_t first, std::size_t last, std::size_t to, bool there) const {
@@ -65,22 +67,27 @@ void Tables::relax(float* out, const Group& group, const float* later, const flo
   lower_each(out + group.need, later + (group.need - group.keep), earlier + group.need, group.cost, width() - group.need);
 }
 
-void Tables::lower(float* out, const Group& group, std::size_t base, std::size_t first, std::size_t last, std::size_t to) const {
-  const Range of_later = range(last, to), of_earlier = range(base, first);
+inline void Tables::add_option(const Group& group, std::size_t base, std::size_t first, std::size_t last, std::size_t to,
+                               const float* row) {
+  const Range& of_later = range(last, to);
+  const Range& of_earlier = range(base, first);
   const std::size_t start = std::max({group.need, of_later.least + group.keep, std::size_t{of_earlier.least}});
-  if (start >= width()) return;
-  const std::size_t enough = std::max({start, of_later.enough + group.keep, std::size_t{of_earlier.enough}}),
-                    stop = std::min<std::size_t>(enough, cells_);
-  if (group.cost + of_later.cost + of_earlier.cost >= out[start]) return; // rows need not even be looked at
-  const float* const left = whole_of(last, to) - group.keep;
-  const float* const beside = whole_of(base, first);
-  float least = group.cost + of_later.cost + of_earlier.cost;
-  if (enough > cells_) {
-    least = group.cost + left[stop] + beside[stop];
-    if (least >= out[start]) return;
-  }
-  lower_each(out + start, left + start, beside + start, group.cost, stop - start);
-  for (std::size_t s = stop; s < width() && out[s] > least; ++s) out[s] = least;
+  const std::size_t stop = std::max({start, of_later.enough + group.keep, std::size_t{of_earlier.enough}});
+  const float least = group.cost + of_later.cost + of_earlier.cost;
+  RowOption& option = options_[option_count_];
+  option = {whole_of(last, to) - group.keep,
+            whole_of(base, first),
+            group.cost,
+            least,
+            static_cast<std::uint32_t>(start),
+            static_cast<std::uint32_t>(std::min<std::size_t>(stop, cells_))};
+  // Rows need not even be looked at if it is no better anywhere.
+  option_count_ += static_cast<std::size_t>((start < width()) & (least < row[std::min<std::size_t>(start, cells_)]));
+}
+
+void Tables::lower_to_options(std::size_t from, std::size_t to) {
+  if (option_count_ != 0) row_loop_.lower(whole(from, to), row_storage(width()), std::span(options_).first(option_count_));
+  option_count_ = 0;
 }
 
 void Tables::note_range(std::size_t from, std::size_t to) {
@@ -100,30 +107,34 @@ void Tables::fill(std::span<const Blocks> bases) {
   }
 }
 
+// The row is the same in each order of what it is made from. In this one most of what comes later is no better anywhere, which
+// takes no look at rows: the whole tape, states that are held, other tapes.
 void Tables::fill(const Blocks& blocks, std::size_t to) {
   const std::size_t base = blocks.base();
-  float* out = whole(base, to);
+  float* const row = whole(base, to);
+  std::fill_n(row, row_storage(width()), kNoPlan);
   const std::uint64_t behind = profile_.cotangents[to];
-  const auto lower_by = [&](const Blocks::Block& block, std::size_t keep) {
-    const std::size_t need = round_up(std::max(block.sweep, block.running + behind));
-    lower(out, {std::max(need, keep), keep, block.cost}, base, block.first, block.last, to);
-  };
-  // The row is the same in each order. In this one most of what comes later is no better anywhere, which takes no look at rows.
+  const auto need_of = [&](const Blocks::Block& block) { return round_up(std::max(block.sweep, block.running + behind)); };
   const std::span<const Blocks::Block> up_to = blocks.up_to(to);
-  for (std::size_t i = up_to.size(); i-- > 0 && up_to[i].first == base;) lower_by(up_to[i], 0);
+  for (std::size_t i = up_to.size(); i-- > 0 && up_to[i].first == base;)
+    for (std::size_t s = need_of(up_to[i]); s < row_storage(width()); ++s) row[s] = std::min(row[s], up_to[i].cost);
+  options_.resize(std::max(options_.size(), 1 + (to - base) + blocks.within(to).size() + up_to.size()));
   for (std::size_t at = to; --at > base;) {
     const Blocks::Hold& hold = blocks.hold(at);
     const std::size_t keep = round_up(hold.keep);
-    lower(out, {std::max(round_up(hold.running + behind), keep), keep, hold.cost}, base, at, at, to);
+    add_option({std::max(round_up(hold.running + behind), keep), keep, hold.cost}, base, at, at, to, row);
   }
+  lower_to_options(base, to);
   for (const Blocks::Block& block : blocks.within(to)) {
     if (round_up(block.least) >= width()) break;
-    lower_by(block, round_up(block.keep));
+    const std::size_t keep = round_up(block.keep);
+    add_option({std::max(need_of(block), keep), keep, block.cost}, base, block.first, block.last, to, row);
   }
   for (const Blocks::Block& block : up_to) {
     if (block.first == base || round_up(block.least) >= width()) break;
-    lower_by(block, 0);
+    add_option({need_of(block), 0, block.cost}, base, block.first, block.last, to, row);
   }
+  lower_to_options(base, to);
   note_range(base, to);
 }
 
@@ -139,15 +150,16 @@ void Tables::fill_free(const Parts& parts) {
 void Tables::fill_free(const Parts& parts, Passing& passing, std::size_t to) {
   const std::size_t base = parts.base();
   float* out = whole(base, to);
+  std::fill_n(out, row_storage(width()), kNoPlan);
   for (std::size_t first = base; first < to; ++first) {
     float* part = parting(base, first, to);
     for (std::size_t last = first; last <= to; ++last)
       if (in_family(family_, base, first, last, to))
-        relax(part, group(parts, first, last, to, false), whole_of(last, to), nothing_.data());
+        relax(part, group(parts, first, last, to, false), whole_of(last, to), &nothing_[kInFrontOfRow]);
     relax(out, {}, part, whole_of(base, first));
   }
   pass(parts, passing, to);
-  if (base + 1 < to) relax(out, step(parts, base, to), passing.rows[pair(base + 1, to)].data(), nothing_.data());
+  if (base + 1 < to) relax(out, step(parts, base, to), passing.rows[pair(base + 1, to)].data(), &nothing_[kInFrontOfRow]);
   give_up(parts, passing, to);
 }
 
@@ -165,7 +177,7 @@ void Tables::pass(const Parts& parts, Passing& passing, std::size_t to) const {
     relax(row.data(), held, parting(at, at, to), whole_of(base, at));
     for (std::size_t first = at + 1; first < to; ++first)
       relax(row.data(), held, parting(at, first, to), passing.rows[pair(at, first)].data());
-    if (at + 1 < to) relax(row.data(), step(parts, at, to), passing.rows[pair(at + 1, to)].data(), nothing_.data());
+    if (at + 1 < to) relax(row.data(), step(parts, at, to), passing.rows[pair(at + 1, to)].data(), &nothing_[kInFrontOfRow]);
   }
 }
 
@@ -194,7 +206,7 @@ std::vector<Row> Tables::entry(const std::vector<std::uint32_t>& held, std::size
 // Whatever is current, the rest can be reversed from the base alone.
 void Tables::give_up(const Parts& parts, Passing& passing, std::size_t to) const {
   for (std::size_t at = parts.base() + 1; at < to; ++at)
-    relax(passing.rows[pair(at, to)].data(), {}, whole_of(parts.base(), to), nothing_.data());
+    relax(passing.rows[pair(at, to)].data(), {}, whole_of(parts.base(), to), &nothing_[kInFrontOfRow]);
 }
 
 } // namespace cairn::schedule

@@ -5,6 +5,7 @@
 #include "vm/schedule/plan.h"
 #include "vm/schedule/plan_blocks.h"
 #include "vm/schedule/plan_parts.h"
+#include "vm/schedule/plan_rows.h"
 
 namespace cairn::schedule {
 
@@ -48,6 +49,7 @@ private:
   struct Passing {
     std::vector<Row> rows; // by pair(at, to)
   };
+  static constexpr Range kNothing{0, 0, 0};
   std::size_t width() const { return std::size_t{cells_} + 1; }
   static std::size_t pair(std::size_t from, std::size_t to) { return to * (to - 1) / 2 + from; }
   static std::size_t triple(std::size_t base, std::size_t first, std::size_t to) {
@@ -59,10 +61,10 @@ private:
 
   // Of reversing [from, to) from the held state at `from`.
   const float* whole_of(std::size_t from, std::size_t to) const {
-    return from == to ? nothing_.data() : &whole_[pair(from, to) * width()];
+    return from == to ? &nothing_[kInFrontOfRow] : &whole_[kInFrontOfRow + pair(from, to) * row_storage(width())];
   }
-  Range range(std::size_t from, std::size_t to) const { return from == to ? Range{} : ranges_[pair(from, to)]; }
-  float* whole(std::size_t from, std::size_t to) { return &whole_[pair(from, to) * width()]; }
+  const Range& range(std::size_t from, std::size_t to) const { return from == to ? kNothing : ranges_[pair(from, to)]; }
+  float* whole(std::size_t from, std::size_t to) { return &whole_[kInFrontOfRow + pair(from, to) * row_storage(width())]; }
   // Of reversing only [first, to) in one go from the held state at `base`.
   const float* parting(std::size_t base, std::size_t first, std::size_t to) const {
     return &parting_[triple(base, first, to) * width()];
@@ -90,8 +92,10 @@ private:
   Group step(const Parts& parts, std::size_t at, std::size_t to) const; // over interval `at`
   // out = min(out, group + later with what the group leaves of the memory + earlier), wherever the group has what it needs.
   void relax(float* out, const Group& group, const float* later, const float* earlier) const;
-  // The same of a row of `whole_` where it is a plan's: with the range of each of the others.
-  void lower(float* out, const Group& group, std::size_t base, std::size_t first, std::size_t last, std::size_t to) const;
+  // The same of a row of `whole_`, which is a plan's: what it is made from is noted, unless that is no better anywhere, and then
+  // gone through at once.
+  void add_option(const Group& group, std::size_t base, std::size_t first, std::size_t last, std::size_t to, const float* row);
+  void lower_to_options(std::size_t from, std::size_t to);
   void fill(const Blocks& blocks, std::size_t to);
   void note_range(std::size_t from, std::size_t to);
   void fill_free(const Parts& parts, Passing& passing, std::size_t to);
@@ -103,7 +107,11 @@ private:
   Family family_;
   unsigned octave_;
   std::uint32_t cells_;
-  Row whole_, parting_, nothing_;
+  std::unique_ptr<float[]> whole_;
+  Row parting_, nothing_;
+  std::vector<RowOption> options_;
+  std::size_t option_count_ = 0;
+  RowLoop row_loop_;
   std::vector<Range> ranges_; // of the rows of whole_
 };
 

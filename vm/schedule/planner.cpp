@@ -48,7 +48,8 @@ unsigned octave_of(std::uint64_t bytes, std::uint32_t cells) {
 Family affordable(std::size_t intervals, std::uint64_t octaves, const PlannerLimits& limits) {
   for (const Family family : {Family::free, Family::mixed}) {
     const double operations = rows(intervals, family) * limits.cells * static_cast<double>(octaves);
-    if (operations <= kOperations && Tables::bytes(intervals, family, limits.cells) <= limits.table_bytes / octaves)
+    const std::uint64_t blocks = family == Family::free ? 0 : kTogether * Blocks::bytes(intervals);
+    if (operations <= kOperations && octaves * Tables::bytes(intervals, family, limits.cells) + blocks <= limits.table_bytes)
       return family;
   }
   return Family::simple;
