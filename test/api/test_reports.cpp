@@ -306,7 +306,7 @@ TEST_CASE("a survey that sees a run twice prints what the run prints once") {
   for (int i = 0; i < 100; ++i) numbers += std::to_string(i);
   CHECK(cairn_vm_run(vm.vm, CAIRN_UNLIMITED) == CAIRN_CANCELLED);
   REQUIRE(explained.reports.size() == 1);
-  CHECK(explained.reports[0].find("everything stays on tape") != std::string::npos);
+  CHECK(explained.reports[0].find("every interval stays on tape") != std::string::npos);
   const std::uint64_t steps = cairn_vm_steps(vm.vm);
   CHECK(cairn_vm_run(vm.vm, CAIRN_UNLIMITED) == CAIRN_CANCELLED);
   REQUIRE(explained.reports.size() == 2);

@@ -383,19 +383,19 @@ TEST_CASE("a planned run is reversed and holds no more than its budget") {
 
 TEST_CASE("a first run does not keep what costs less than memory that is used for the first time") {
   constexpr std::size_t kSteps = 60;
-  constexpr std::uint64_t kKiB = 1024, kWhole = kSteps * 17 * kKiB;
+  constexpr std::uint64_t kKiB = 1024, kWhole = kSteps * 5 * kKiB;
   Layers layers;
-  layers.activation.assign(kSteps + 1, 16 * kKiB);
+  layers.activation.assign(kSteps + 1, 4 * kKiB);
   layers.activation[0] = 0;
   layers.own.assign(kSteps, kKiB);
   layers.weight.assign(kSteps, 0);
   for (std::size_t i = 0; i < kSteps; ++i) layers.skip.push_back(i);
   for (std::size_t i = 0; i <= kSteps; ++i) layers.level.push_back(i % 2);
-  constexpr std::uint64_t kMemory = 2 * kWhole, kAgain = 10; // of each activation of that level, of 16 KiB
+  constexpr std::uint64_t kMemory = 2 * kWhole, kAgain = 10; // of each activation of that level, of 4 KiB
   const auto run = [&](std::uint64_t fresh, std::uint64_t older = 0) {
     return machine_for(layers, kMemory).with_fresh(fresh, older).run();
   };
-  const Outcome all = run(0), dear = run(kAgain), cheap = run(kAgain / 16);
+  const Outcome all = run(0), dear = run(kAgain), cheap = run(kAgain / 5);
   CHECK((all.reversed && dear.reversed && cheap.reversed));
   CHECK((all.executed == kSteps && dear.executed == kSteps));
   CHECK((all.thinned == 0 && cheap.thinned == 0));

@@ -18,7 +18,7 @@
 (write (map same? (list (lambda (x) (let ((y (sin x))) (cons (sum y) y))) (lambda (x) (let ((y (sin x))) (list y (mean y '(2 3)) (variance y '(2 3) #t))))
                         (lambda (x) (let ((y (max-pool x 2))) (vector y (cumulative-sum y 2)))))))
 ; expect: (#t #t #t)
-;;; case a-whole-result-that-tiles-read
+;;; case a-result-that-others-read
 (write (map same? (list (lambda (x) (let ((y (adaptive-max-pool x '(3 4)))) (list y (tanh y)))) (lambda (x) (let ((y (cumulative-sum x 2))) (list (tanh y) y (mean y)))))))
 ; expect: (#t #t)
 ;;; case a-result-twice

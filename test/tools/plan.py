@@ -199,7 +199,7 @@ class Plan(ToolTest):
         self.write("a.scm", TRAINING.format(rule, 0))
         output = self.vmrun("--plan", "a.scm").output
         self.assertEqual(output.count("rule"), 4)
-        self.assertIn("everything stays on tape", output)
+        self.assertIn("every interval stays on tape", output)
         # Gradients inside of rules, and updates before, are as they are without a survey.
         rule = "(lambda (leaf cotangent state) (cons (- leaf (cdr (checkpoint-*j (lambda (c) (sumall (* c c))) cotangent 1))) 0))"
         before = "(write (*j-update! (lambda (p) (* p p)) 3.0 1 (lambda (leaf c state) (cons (- leaf c) (+ state c))) 0))\n"

@@ -46,7 +46,7 @@ class Ruled(ToolTest):
                 self.assertTrue(before == 0 or gradient["executed"] <= before)
                 before = gradient["executed"]
         self.assertEqual(gradient["executed"], gradient["steps"])
-        self.assertIn("everything stays on tape", self.vmrun("--plan", "a.scm").output)
+        self.assertIn("every interval stays on tape", self.vmrun("--plan", "a.scm").output)
 
     def test_what_the_value_computes_is_time(self):
         self.write("a.scm", GRADIENT.replace("(value (* x", "(value (* (sumall (matmul (transpose x) (ones '(128 64)))) 0 x", 1))

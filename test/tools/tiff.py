@@ -128,6 +128,9 @@ class Kinds(Tiffs):
         self.write("y.npy", npy("<i4", (6,), struct.pack("<6i", *range(6))))
         self.assertEqual(self.value("""(write (map tensor->list (list (read-region (npy-array "x.npy") '(1 2) '(2 3)) (read-region (npy-array "y.npy") '(2) '(3))
             (read-region (list "x.npy" 'i32 128 '(2 2) 10) '(0 1) '(2 1)))))"""), "(((7 8 9) (12 13 14)) (2 3 4) ((1) (11)))")
+        self.assertEqual(self.value("""(define a (npy-array "x.npy"))
+            (write (map (lambda (sizes) (let ((t (read-region a '(0 0) sizes))) (list (size t) (tensor-type t)))) '((0 3) (2 0) (0 0))))"""), "(((0 3) i32) ((2 0) i32) ((0 0) i32))")
+        self.refused("(read-region (npy-array \"x.npy\") '(0 4) '(1 3))", "read-region: x.npy: along axis 1 there are")
 
 
 class Tiles(Tiffs):

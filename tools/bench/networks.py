@@ -100,7 +100,7 @@ class Network:
 
     @functools.cached_property
     def unavoidable(self):
-        """Bytes of parameters and their cotangents."""
+        """Bytes of parameters and data, and as much again for their cotangents."""
         return 0 if self.file == self.original else 2 * self.start().stats["tensor_peak_bytes"]
 
     @functools.cached_property

@@ -95,7 +95,6 @@ public:
     entries_ = at + static_cast<std::uint64_t>(head);
   }
   std::uint64_t next() const { return file_.number(entries_ + count_ * entry_bytes(), static_cast<std::int64_t>(next_bytes())); }
-  std::uint64_t at() const { return at_; }
 
   // The values of an entry; none: there is no such entry. Other kinds of values than integers are wrong in those that matter.
   TiffPage::Numbers numbers(Tag tag) const {

@@ -73,7 +73,8 @@ private:
   bool compressed() const { return page_.compression != formats::tiff::kNone; }
   void read_piece(std::int64_t plane, std::int64_t row, std::int64_t column);
   TiffPieces::Elements decoded(std::int64_t number, std::int64_t rows);
-  // Pixels of a row from column x on, so many; those of a piece, the first of whose samples is that one.
+  // Puts pixels of a row of the page, `count` from column x on, into the result. The first of their samples is that one of the
+  // page.
   void scatter(const std::byte* pixels, std::int64_t first_sample, std::int64_t y, std::int64_t x, std::int64_t count);
 
   PageInFile& in_;
@@ -154,7 +155,8 @@ TiffPieces::Elements RegionReader::decoded(std::int64_t number, std::int64_t row
   return elements;
 }
 
-void RegionReader::scatter(const std::byte* pixels, std::int64_t plane, std::int64_t y, std::int64_t x, std::int64_t count) {
+void RegionReader::scatter(const std::byte* pixels, std::int64_t first_sample, std::int64_t y, std::int64_t x,
+                           std::int64_t count) {
   in_.call.engine.meter().poll();
   Element element = page_.element;
   if (compressed()) element.swapped = false;
@@ -163,7 +165,7 @@ void RegionReader::scatter(const std::byte* pixels, std::int64_t plane, std::int
     return to_ +
            (((sample - region_.from[0]) * region_.size[1] + y - region_.from[1]) * region_.size[2] + x - region_.from[2]) * wide;
   };
-  if (n == 1) return formats::decode(element, pixels, to(page_.planar ? plane : 0), count);
+  if (n == 1) return formats::decode(element, pixels, to(page_.planar ? first_sample : 0), count);
   if (sample_.size() < static_cast<std::size_t>(count * bytes)) sample_.resize(static_cast<std::size_t>(count * bytes));
   for (std::int64_t sample = region_.from[0]; sample < region_.end(0); ++sample) {
     gather(pixels + sample * bytes, n, bytes, sample_.data(), count);

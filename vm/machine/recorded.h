@@ -3,7 +3,7 @@
 // a procedure does with tensors becomes a graph of ordinary values, which the library (compiler/library/tile-graphs.scm) reads.
 // What decides by elements is an error.
 //   #(%recorded TYPE SIZES RESIDENCE OPERATOR OPERANDS RESULT PLACE)
-// A vector to the machine, and to programs a tensor alone: symbols, a list of integers; the name of an operator as
+// A vector to the machine, and a tensor to `vector?`: symbols, a list of integers; the name of an operator as
 // ops/operators.def has it, the list of its operands as the program gave them, and which of its results it is; where in the
 // program, as a number (tiled.h). Of what the library hands to the procedure, the operator is %input.
 #pragma once

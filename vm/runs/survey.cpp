@@ -36,7 +36,7 @@ std::string table(std::vector<schedule::Point> curve, std::uint64_t budget, std:
     out += fmt::format("  {:>12}      {:>6.2f}{}\n",
                        exactly ? explain::size_in_kib(point.budget) : explain::size_text(point.budget), point.time,
                        is_budget(point)        ? "   the budget of this run"
-                       : point.budget == whole ? "   everything stays on tape"
+                       : point.budget == whole ? "   every interval stays on tape"
                        : point.budget == least ? "   the least that a plan is known for"
                                                : "");
   if (!time && budget != 0) out += fmt::format("  within the {} of this run no plan is known\n", explain::size_text(budget));

@@ -8,7 +8,8 @@
 
 namespace cairn::schedule {
 
-// A row has costs by size, which do not rise; infinity where there is no plan. Its storage ends with a group of so many sizes.
+// A row has costs by size, which do not rise; infinity where there is no plan. Its storage is a whole number of groups of so many
+// sizes.
 inline constexpr std::size_t kRowGroup = 8;
 constexpr std::size_t row_storage(std::size_t width) { return (width + kRowGroup - 1) / kRowGroup * kRowGroup; }
 // As many floats have to be there in front of a row, whatever they are.

@@ -155,11 +155,11 @@ void Tables::fill_free(const Parts& parts, Passing& passing, std::size_t to) {
     float* part = parting(base, first, to);
     for (std::size_t last = first; last <= to; ++last)
       if (in_family(family_, base, first, last, to))
-        relax(part, group(parts, first, last, to, false), whole_of(last, to), &nothing_[kInFrontOfRow]);
+        relax(part, group(parts, first, last, to, false), whole_of(last, to), nothing());
     relax(out, {}, part, whole_of(base, first));
   }
   pass(parts, passing, to);
-  if (base + 1 < to) relax(out, step(parts, base, to), passing.rows[pair(base + 1, to)].data(), &nothing_[kInFrontOfRow]);
+  if (base + 1 < to) relax(out, step(parts, base, to), passing.rows[pair(base + 1, to)].data(), nothing());
   give_up(parts, passing, to);
 }
 
@@ -177,7 +177,7 @@ void Tables::pass(const Parts& parts, Passing& passing, std::size_t to) const {
     relax(row.data(), held, parting(at, at, to), whole_of(base, at));
     for (std::size_t first = at + 1; first < to; ++first)
       relax(row.data(), held, parting(at, first, to), passing.rows[pair(at, first)].data());
-    if (at + 1 < to) relax(row.data(), step(parts, at, to), passing.rows[pair(at + 1, to)].data(), &nothing_[kInFrontOfRow]);
+    if (at + 1 < to) relax(row.data(), step(parts, at, to), passing.rows[pair(at + 1, to)].data(), nothing());
   }
 }
 
@@ -206,7 +206,7 @@ std::vector<Row> Tables::entry(const std::vector<std::uint32_t>& held, std::size
 // Whatever is current, the rest can be reversed from the base alone.
 void Tables::give_up(const Parts& parts, Passing& passing, std::size_t to) const {
   for (std::size_t at = parts.base() + 1; at < to; ++at)
-    relax(passing.rows[pair(at, to)].data(), {}, whole_of(parts.base(), to), &nothing_[kInFrontOfRow]);
+    relax(passing.rows[pair(at, to)].data(), {}, whole_of(parts.base(), to), nothing());
 }
 
 } // namespace cairn::schedule

@@ -60,8 +60,9 @@ private:
   }
 
   // Of reversing [from, to) from the held state at `from`.
+  const float* nothing() const { return &nothing_[kInFrontOfRow]; }
   const float* whole_of(std::size_t from, std::size_t to) const {
-    return from == to ? &nothing_[kInFrontOfRow] : &whole_[kInFrontOfRow + pair(from, to) * row_storage(width())];
+    return from == to ? nothing() : &whole_[kInFrontOfRow + pair(from, to) * row_storage(width())];
   }
   const Range& range(std::size_t from, std::size_t to) const { return from == to ? kNothing : ranges_[pair(from, to)]; }
   float* whole(std::size_t from, std::size_t to) { return &whole_[kInFrontOfRow + pair(from, to) * row_storage(width())]; }
