@@ -51,7 +51,7 @@ TILES = """(define (in-tiles f t . tiles) (view (apply tiled f (view t '(1 1 2 3
         (lambda () (in-tiles (lambda (z) (mean (softmax (expand-tensor (mean (f z) '(2 3) #t) '(1 1 100000 100000)) 3))) t)))
       (in-tiles f t)))
 (define (in-tiles-with-more f t . tiles)
-  (let ((all (apply tiled (lambda (z) (let ((y (f z))) (list (mean y) y (sin y) (vector (sum (flip y '(2)))))) (view t '(1 1 2 3)) tiles)))
+  (let ((all (apply tiled (lambda (z) (let ((y (f z))) (list (mean y) y (sin y) (vector (sum (flip y '(2))))))) (view t '(1 1 2 3)) tiles)))
     (view (+ (* (car all) (cadr all)) (* (vector-ref (cadddr all) 0) (caddr all))) '(2 3))))
 (define (image t) (view t '(1 1 2 3)))
 (define (part-of t row column) (crop t (list 0 0 row column) '(1 1 2 3)))

@@ -403,7 +403,7 @@ TEST_CASE("a first run does not keep what costs less than memory that is used fo
   CHECK(dear.peak < all.peak * 3 / 4);
   // What the reversal uses in any case is used.
   CHECK(run(kAgain, kWhole / 3).thinned == 0);
-  CHECK(run(kAgain, kWhole / 5).thinned < dear.thinned);
+  CHECK(run(kAgain, kWhole / 4).thinned < dear.thinned);
 }
 
 TEST_CASE("a first run goes on from the interval that took more than was left for it") {

@@ -82,7 +82,8 @@ inline void Tables::add_option(const Group& group, std::size_t base, std::size_t
             static_cast<std::uint32_t>(start),
             static_cast<std::uint32_t>(std::min<std::size_t>(stop, cells_))};
   // Rows need not even be looked at if it is no better anywhere.
-  option_count_ += static_cast<std::size_t>((start < width()) & (least < row[std::min<std::size_t>(start, cells_)]));
+  option_count_ +=
+      static_cast<std::size_t>(start < width()) & static_cast<std::size_t>(least < row[std::min<std::size_t>(start, cells_)]);
 }
 
 void Tables::lower_to_options(std::size_t from, std::size_t to) {
