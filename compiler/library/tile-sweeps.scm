@@ -8,10 +8,14 @@
                         (lambda ((list plan inputs leaves) y (list dplan dinputs dleaves)) (%graph-forward (plan) inputs leaves dinputs dleaves))
                         (lambda ((list plan inputs leaves) y c)
                           (let ((plan (plan)))
-                            (cons 0 (%graph-reverse plan inputs (list->vector leaves) (%with-values (%plan-outputs plan) (car y) (cadr y)) (car c)))))
+                            (cons 0 (%graph-reverse plan inputs (list->vector leaves) (%with-read-outputs plan (car y) (cadr y)) (car c)))))
                         (list (lambda () plan) inputs (vector->list leaves))))
       (car (%graph-values plan inputs leaves #f))))
 
+; Outputs that steps of the plan read too; of others the sweep needs no value.
+(define (%with-read-outputs plan outputs values)
+  (let ((read (%marked (append-map (lambda (step) (%step-reads step (%plan-nodes plan))) (%plan-steps plan)) (vector-map (lambda (value) #f) values))))
+    (fold-left (lambda (values n output) (if (vector-ref read n) (vector-update values n output) values)) values (%plan-outputs plan) outputs)))
 ; Of what is no tensor (an array in a file) there is no tangent.
 (define (%graph-forward plan inputs leaves dinputs dleaves)
   (let ((tensors (lambda (l) (map (lambda (input t) (if (tensor? input) t 0)) inputs l))))

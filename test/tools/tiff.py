@@ -102,16 +102,32 @@ class Kinds(Tiffs):
 
     def test_jpeg(self):
         self.library()
-        for name, photometric, sampling in (("rgb.jpg", 6, 1), ("halved.jpg", 6, 2), ("progressive.jpg", 6, 2), ("grey.jpg", 1, 1)):
+        for name, photometric, sampling in (("rgb.jpg", 6, 1), ("halved.jpg", 6, 2), ("rgb.jpg", 6, 0), ("halved.jpg", 6, 0), ("grey.jpg", 1, 1)):
             with open(os.path.join(PICTURES, name), "rb") as file:
                 picture = file.read()
             self.write("x.jpg", picture)
             samples = 3 if photometric == 6 else 1
             empty = [[[0] * 25] * 19] * samples
-            more = [(530, SHORT, [sampling, sampling])] if photometric == 6 else []
+            more = [(530, SHORT, [sampling, sampling])] if photometric == 6 and sampling else []
             self.write("x.tif", tiff(page(empty, "u8", compression=JPEG, photometric=photometric, pieces=[picture], more=more)))
             self.assertEqual(self.value('(define t (read-rows (tiff-array "x.tif") 0 1))(define p (read-image "x.jpg"))'
                                         "(write (list (size t) (equal? (index t 0) (contiguous (permute p '(2 0 1))))))"), f"((1 {samples} 19 25) #t)", name)
+
+    def test_jpegs_that_are_refused(self):
+        """What would leave elements as they were, go over them many times, or is damaged."""
+        self.library()
+        pictures = {}
+        for name in ("grey.jpg", "progressive.jpg"):
+            with open(os.path.join(PICTURES, name), "rb") as file:
+                pictures[name] = file.read()
+        grey = pictures["grey.jpg"]
+        frame = grey.index(b"\xff\xc0") + 5  # its rows and columns
+        narrow = grey[:frame + 2] + (8).to_bytes(2, "big") + grey[frame + 4:]
+        low = grey[:frame] + (3).to_bytes(2, "big") + grey[frame + 2:]
+        for samples, photometric, piece, message in ((1, 1, narrow, "Improper JPEG"), (1, 1, low, "cannot be decoded"), (1, 1, grey[:len(grey) * 2 // 3], "cannot be decoded"),
+                                                     (3, 6, pictures["progressive.jpg"], "progressive or has several scans")):
+            self.write("x.tif", tiff(page([[[0] * 25] * 19] * samples, "u8", compression=JPEG, photometric=photometric, pieces=[piece])))
+            self.refused('(read-rows (tiff-array "x.tif") 0 1)', "x.tif: has a strip that cannot be decoded, number 0: .*" + (message if message != "cannot be decoded" else ""))
 
     def test_pages(self):
         first, second = numbers("u8", 1, 4, 5, 1), numbers("f32", 2, 3, 2, 2)

@@ -16,6 +16,7 @@ struct file {
   size_t head_size, at;
   unsigned entries;
   char* message;
+  int damaged;
 };
 
 /* --- the header and the directory, in the order of bytes that the elements have */
@@ -61,7 +62,7 @@ static void make_head(struct file* file) {
   if (piece->predictor != 1) put_entry(file, TIFFTAG_PREDICTOR, TIFF_SHORT, 1, piece->predictor);
   put_entry(file, TIFFTAG_SAMPLEFORMAT, TIFF_SHORT, 1, piece->format);
   if (piece->tables_bytes > 4) put_entry(file, TIFFTAG_JPEGTABLES, TIFF_UNDEFINED, (uint32_t)piece->tables_bytes, behind);
-  if (piece->photometric == PHOTOMETRIC_YCBCR)
+  if (piece->photometric == PHOTOMETRIC_YCBCR && piece->subsampling[0] != 0) /* else the library asks the JPEG itself */
     put_entry(file, TIFFTAG_YCBCRSUBSAMPLING, TIFF_SHORT, 2, piece->subsampling[0] | (uint32_t)piece->subsampling[1] << 16);
   put(file, 0, 4);
   const size_t end = file->head_size;
@@ -126,9 +127,30 @@ static int complain(TIFF* tiff, void* user, const char* where, const char* forma
   return 1;
 }
 
-static int be_quiet(TIFF* tiff, void* user, const char* where, const char* format, va_list arguments) {
-  (void)tiff, (void)user, (void)where, (void)format, (void)arguments;
-  return 1;
+/* What is damaged, and a JPEG smaller than its piece, of which the rest would stay as it was, are warnings to the library. */
+static int take_warning(TIFF* tiff, void* user, const char* where, const char* format, va_list arguments) {
+  struct file* const file = user;
+  if (strcmp(where, "JPEGLib") != 0 && strncmp(format, "Improper JPEG", 13) != 0) return 1;
+  file->damaged = 1;
+  return complain(tiff, user, where, format, arguments);
+}
+
+/* How often a JPEG goes over its elements. The library reads all of several scans at once, before the first row. */
+static unsigned scans_of(const unsigned char* bytes, size_t size) {
+  unsigned scans = 0;
+  for (size_t at = 0; at + 4 <= size;) {
+    const unsigned mark = bytes[at] == 0xff ? bytes[at + 1] : 0;
+    if (mark == 0xd9) break;
+    if (mark == 0 || mark == 0xff)
+      ++at;
+    else if (mark == 1 || (mark >= 0xd0 && mark <= 0xd8))
+      at += 2;
+    else {
+      scans += mark == 0xda;
+      at += 2 + ((size_t)bytes[at + 2] << 8 | bytes[at + 3]);
+    }
+  }
+  return scans;
 }
 
 static TIFF* open_file(struct file* file, size_t memory) {
@@ -136,7 +158,7 @@ static TIFF* open_file(struct file* file, size_t memory) {
   if (options == NULL) return NULL;
   TIFFOpenOptionsSetMaxSingleMemAlloc(options, (tmsize_t)memory);
   TIFFOpenOptionsSetErrorHandlerExtR(options, complain, file);
-  TIFFOpenOptionsSetWarningHandlerExtR(options, be_quiet, file);
+  TIFFOpenOptionsSetWarningHandlerExtR(options, take_warning, file);
   TIFF* const tiff =
       TIFFClientOpenExt("piece", "rm", file, read_file, write_nothing, seek, close_nothing, size_of, NULL, NULL, options);
   TIFFOpenOptionsFree(options);
@@ -146,6 +168,11 @@ static TIFF* open_file(struct file* file, size_t memory) {
 static int decode(const cairn_codec_host* host, const cairn_tiff_piece* piece, size_t memory, unsigned char* to, char* message) {
   struct file file = {.host = host, .piece = piece, .message = message};
   message[0] = '\0';
+  if (piece->compression == COMPRESSION_JPEG && scans_of(piece->bytes, piece->size) > 1) {
+    snprintf(message, CAIRN_CODEC_MESSAGE,
+             "its JPEG is progressive or has several scans; tiffcp -c zip OLD NEW makes one that is read");
+    return CAIRN_CODEC_WRONG;
+  }
   make_head(&file);
   TIFF* const tiff = open_file(&file, memory);
   int result = CAIRN_CODEC_WRONG;
@@ -162,10 +189,11 @@ static int decode(const cairn_codec_host* host, const cairn_tiff_piece* piece, s
           result = CAIRN_CODEC_STOPPED;
           break;
         }
+        memset(to, 0, (size_t)row);
         if (TIFFReadScanline(tiff, to, at, 0) != 1) break;
       }
     }
-    if (at == piece->height) result = CAIRN_CODEC_DONE;
+    if (at == piece->height && !file.damaged) result = CAIRN_CODEC_DONE;
     TIFFClose(tiff);
   }
   if (result == CAIRN_CODEC_WRONG && message[0] == '\0') snprintf(message, CAIRN_CODEC_MESSAGE, "it cannot be decoded");

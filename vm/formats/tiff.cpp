@@ -241,8 +241,11 @@ TiffPage Tiff::page(std::uint64_t number) {
     throw FormatError(at, fmt::format("is compressed in a way, {}, that is not read; tiffcp -c zip OLD NEW makes one that is",
                                       name_of_compression(page.compression)));
   }
-  if (page.photometric == tiff::kColourDifferences && page.compression != tiff::kJpeg)
+  if (page.photometric == tiff::kYCbCr && page.compression != tiff::kJpeg)
     throw FormatError(at, "has colours as luminance and differences without JPEG; convert it to red, green and blue");
+  if ((page.photometric == tiff::kRgb || page.photometric == tiff::kYCbCr) && page.samples < 3)
+    throw FormatError(at, fmt::format("has colours, and says that a pixel has {} of the samples that these take",
+                                      page.samples == 1 ? "one" : "two"));
   if (const TiffPage::Numbers two = directory.numbers(Tag::subsampling); two.count >= 2)
     for (int i = 0; i < 2; ++i)
       page.subsampling[i] = static_cast<std::uint16_t>(

@@ -13,7 +13,7 @@ namespace cairn::formats {
 
 namespace tiff {
 enum Compression : std::uint16_t { kNone = 1, kLzw = 5, kJpeg = 7, kDeflate = 8, kPackBits = 32773, kOldDeflate = 32946 };
-enum Photometric : std::uint16_t { kColourDifferences = 6 };
+enum Photometric : std::uint16_t { kRgb = 2, kYCbCr = 6 };
 } // namespace tiff
 
 struct TiffPage {
@@ -24,7 +24,7 @@ struct TiffPage {
   bool planar = false;     // pieces have one sample each: all of the first sample come first
   bool big_endian = false; // the file is
   std::uint16_t compression = tiff::kNone, photometric = 1, predictor = 1, format = 1;
-  std::uint16_t subsampling[2] = {2, 2};
+  std::uint16_t subsampling[2] = {0, 0}; // of JPEG; 0: not said
   struct Place {
     std::uint64_t from = 0, bytes = 0;
   };
