@@ -16,8 +16,8 @@ extern "C" {
 typedef struct cairn_tiff_piece {
   uint32_t width, height;
   uint16_t samples, bits, format, compression, photometric, predictor, subsampling[2]; /* 0: the file says none */
-  int big_endian;              /* the file is, and so are its elements */
-  const unsigned char* tables; /* of JPEG, or null */
+  int big_endian;                                                                      /* the file is, and so are its elements */
+  const unsigned char* tables;                                                         /* of JPEG, or null */
   size_t tables_bytes;
   const unsigned char* bytes;
   size_t size;
