@@ -62,7 +62,7 @@ void table(std::string_view file) {
   std::uint64_t held = 0, bytes = 0, line = 0;
   formats::TableRows rows(file.substr(1), file[0], [&](std::uint64_t more) { held += more; });
   for (std::vector<std::string_view> fields; rows.next(fields);) {
-    promise(!fields.empty() && held >= fields.size() * sizeof fields[0], "a row has fields, whose memory was told");
+    promise(!fields.empty() && held >= fields.size() * sizeof(std::string_view), "a row has fields, whose memory was told");
     promise(rows.line() > line, "rows begin in lines of their own");
     line = rows.line();
     for (const std::string_view field : fields) {
