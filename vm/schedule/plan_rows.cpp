@@ -4,14 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 
 namespace cairn::schedule {
 namespace {
 
-// Within a row they lie anywhere.
-using FourFloats = float __attribute__((vector_size(16), aligned(4), may_alias));
-using EightFloats = float __attribute__((vector_size(32), aligned(4), may_alias));
+using FourFloats = float __attribute__((vector_size(16)));
+using EightFloats = float __attribute__((vector_size(32)));
 
 constexpr std::size_t kMostGroups = kInFrontOfRow / kRowGroup; // of a block
 
@@ -22,8 +22,9 @@ constexpr std::array<float, 2 * kInFrontOfRow> kLeftOut = [] {
   return addends;
 }();
 
-template <class Vector> [[gnu::always_inline]] inline const Vector& vector_at(const float* place) {
-  return *reinterpret_cast<const Vector*>(place);
+// Within a row vectors lie anywhere.
+template <class Vector> [[gnu::always_inline]] inline void load(Vector& to, const float* place) {
+  std::memcpy(&to, place, sizeof to);
 }
 
 template <class Vector, std::size_t groups>
@@ -31,25 +32,29 @@ template <class Vector, std::size_t groups>
                                                const RowOption* const* whole, const RowOption* const* to) {
   constexpr std::size_t kLanes = sizeof(Vector) / sizeof(float), kVectors = groups * kRowGroup / kLanes;
   Vector least[kVectors];
-  for (std::size_t i = 0; i < kVectors; ++i) least[i] = vector_at<Vector>(row + at + i * kLanes);
+  Vector later, earlier, missing;
+  for (std::size_t i = 0; i < kVectors; ++i) load(least[i], row + at + i * kLanes);
   for (; from != whole; ++from) {
     const RowOption& option = **from;
     const float* const left_out = &kLeftOut[kInFrontOfRow - (option.start - at)];
     for (std::size_t i = 0; i < kVectors; ++i) {
-      const Vector sum = option.cost + vector_at<Vector>(option.later + at + i * kLanes) +
-                         vector_at<Vector>(option.earlier + at + i * kLanes) + vector_at<Vector>(left_out + i * kLanes);
+      load(later, option.later + at + i * kLanes);
+      load(earlier, option.earlier + at + i * kLanes);
+      load(missing, left_out + i * kLanes);
+      const Vector sum = option.cost + later + earlier + missing;
       least[i] = sum < least[i] ? sum : least[i];
     }
   }
   for (; from != to; ++from) {
     const RowOption& option = **from;
     for (std::size_t i = 0; i < kVectors; ++i) {
-      const Vector sum =
-          option.cost + vector_at<Vector>(option.later + at + i * kLanes) + vector_at<Vector>(option.earlier + at + i * kLanes);
+      load(later, option.later + at + i * kLanes);
+      load(earlier, option.earlier + at + i * kLanes);
+      const Vector sum = option.cost + later + earlier;
       least[i] = sum < least[i] ? sum : least[i];
     }
   }
-  for (std::size_t i = 0; i < kVectors; ++i) *reinterpret_cast<Vector*>(row + at + i * kLanes) = least[i];
+  for (std::size_t i = 0; i < kVectors; ++i) std::memcpy(row + at + i * kLanes, &least[i], sizeof least[i]);
 }
 
 template <class Vector>
