@@ -1,9 +1,9 @@
 // See codecs.h.
 #include "vm/formats/codecs.h"
 
-#include "ops/module_loader.h"
 #include "ops/shape.h"
 #include "vm/formats/format_error.h"
+#include "vm/formats/loaded_module.h"
 
 #include <fmt/format.h>
 
@@ -13,31 +13,11 @@
 #include <cstring>
 #include <utility>
 
-#include <dlfcn.h>
-
 namespace cairn::formats {
 
 namespace {
 
 constexpr std::size_t kPart = 1 << 15; // bytes that are deflated at once
-
-struct Loaded {
-  const cairn_codecs* codecs = nullptr;
-  std::string why;
-};
-
-Loaded load() {
-  Loaded out;
-  void* const module = ops::open_module("cairn_codecs", out.why);
-  void* const open = module != nullptr ? dlsym(module, CAIRN_CODECS_OPEN) : nullptr;
-  if (open == nullptr) return out;
-  const cairn_codecs* const codecs = reinterpret_cast<cairn_codecs_open_function>(open)();
-  if (codecs->version == CAIRN_CODECS_VERSION)
-    out.codecs = codecs;
-  else
-    out.why = "libcairn_codecs.so is of another build";
-  return out;
-}
 
 const unsigned char* bytes_of(const std::byte* bytes) { return reinterpret_cast<const unsigned char*>(bytes); }
 // Also of none, an address that the libraries may add to.
@@ -61,12 +41,12 @@ struct alignas(std::max_align_t) Header {
 } // namespace
 
 const cairn_codecs& codecs() {
-  static const Loaded loaded = load();
-  if (loaded.codecs == nullptr)
+  static const LoadedModule<cairn_codecs_open_function> loaded("cairn_codecs", CAIRN_CODECS_OPEN, CAIRN_CODECS_VERSION);
+  if (loaded.functions == nullptr)
     throw ops::OperatorError(fmt::format("pictures and archives need the module libcairn_codecs.so: {}; install zlib1g-dev, "
                                          "libpng-dev and libjpeg62-turbo-dev and build again",
                                          loaded.why));
-  return *loaded.codecs;
+  return *loaded.functions;
 }
 
 int CodecHost::goes_on(void* user) noexcept {

@@ -1,43 +1,23 @@
 // See tiff_codec.h.
 #include "vm/formats/tiff_codec.h"
 
-#include "ops/module_loader.h"
 #include "ops/shape.h"
 #include "vm/codecs/tiff.h"
 #include "vm/formats/codecs.h"
 #include "vm/formats/format_error.h"
+#include "vm/formats/loaded_module.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
 
-#include <dlfcn.h>
-
 namespace cairn::formats {
 
 namespace {
 
-struct LoadedTiff {
-  const cairn_tiff* functions = nullptr;
-  std::string why;
-};
-
-LoadedTiff load_tiff() {
-  LoadedTiff out;
-  void* const module = ops::open_module("cairn_tiff", out.why);
-  void* const open = module != nullptr ? dlsym(module, CAIRN_TIFF_OPEN) : nullptr;
-  if (open == nullptr) return out;
-  const cairn_tiff* const functions = reinterpret_cast<cairn_tiff_open_function>(open)();
-  if (functions->version == CAIRN_TIFF_VERSION)
-    out.functions = functions;
-  else
-    out.why = "libcairn_tiff.so is of another build";
-  return out;
-}
-
 const cairn_tiff& tiff_functions() {
-  static const LoadedTiff loaded = load_tiff();
+  static const LoadedModule<cairn_tiff_open_function> loaded("cairn_tiff", CAIRN_TIFF_OPEN, CAIRN_TIFF_VERSION);
   if (loaded.functions == nullptr)
     throw ops::OperatorError(
         fmt::format("a TIFF that is compressed needs the module libcairn_tiff.so: {}; install libtiff-dev and "
