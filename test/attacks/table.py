@@ -658,7 +658,7 @@ DATA = [
         ("of more samples than there are atoms", lone_tiff([(256, 4, 1, 2**31 - 1), (257, 4, 1, 2**31 - 1), (258, 3, 1, 8), (277, 3, 1, 65535), (273, 4, 1, 8), (279, 4, 1, 8)]), ERROR, "multiply to more than any file has"),
         ("of one tile without end", lone_tiff([(256, 4, 1, 9), (257, 4, 1, 9), (258, 3, 1, 8), (259, 3, 1, 5), (322, 4, 1, 2**29), (323, 4, 1, 2**29), (324, 4, 1, 8), (325, 4, 1, 8)]), ERROR, "decoded as a whole"),
         ("of a tile that its bytes cannot be", lone_tiff([(256, 4, 1, 9), (257, 4, 1, 9), (258, 3, 1, 8), (259, 3, 1, 8), (322, 4, 1, 8192), (323, 4, 1, 8192), (324, 4, 1, 8), (325, 4, 1, 8)]), ERROR, "which are too few for 67108864"),
-        ("of a JPEG that is much larger than it says", lone_tiff([(256, 4, 1, 8192), (257, 4, 1, 8192), (258, 3, 1, 8), (259, 3, 1, 7), (262, 3, 1, 1), (273, 4, 1, 8), (278, 4, 1, 8192), (279, 4, 1, 8)]), OVER, "memory budget"),
+        ("of a JPEG that is much larger than it says", lone_tiff([(256, 4, 1, 8192), (257, 4, 1, 8192), (258, 3, 1, 8), (259, 3, 1, 7), (262, 3, 1, 1), (273, 4, 1, 8), (278, 4, 1, 8192), (279, 4, 1, 8)]), (OVER, ERROR), "memory budget"),
         ("of entries that all state all of the file", lone_tiff([(256, 4, 1, 9), (257, 4, 1, 9)] + [(n, 7, 50000, 8) for n in range(40000, 44000)]), ERROR, "1 bits"))),
     Attack("pages of a TIFF in a circle", "(tiff-array \"a.tif\" 140737488355327)", ERROR, "pages are looked for up to 65536", files={"a.tif": lone_tiff([]).replace(b"\0\0\0\0end", b"\x08\0\0\0end")}),
     Attack("regions of a TIFF without end", "(define a (tiff-array \"a.tif\"))\n(define (f i) (begin (read-region a (list 0 0 (remainder i 10) 0) '(1 1 1 9)) (f (+ i 1))))\n(f 0)", STOPPED,
@@ -832,7 +832,7 @@ PLANS = LIES + [
 TILES = [
     Attack("a doubled graph of recorded tensors", "(define x (ones '(1 1 4 4)))\n(display (size (tiled (lambda (x) (let loop ((i 0) (x x)) (if (= i 60) x (loop (+ i 1) (+ x x))))) x 2)))", ENDED),
     Attack("a doubled graph that is shown", "(display (tiled (lambda (x) (let loop ((i 0) (x x)) (if (= i 60) (begin (display x) 1) (loop (+ i 1) (+ x x))))) (ones '(1 1 4 4)) 2))", ENDED),
-    Attack("doubled graphs that are compared", "(define (f x) (let loop ((i 0) (x x)) (if (= i 60) x (loop (+ i 1) (+ x x)))))\n(tiled (lambda (x) (equal? (f x) (f (* 1 x)))) (ones '(1 1 4 4)) 2)", (STOPPED, ENDED)),
+    Attack("doubled graphs that are compared", "(define (f x) (let loop ((i 0) (x x)) (if (= i 60) x (loop (+ i 1) (+ x x)))))\n(tiled (lambda (x) (equal? (f x) (f (* 1 x)))) (ones '(1 1 4 4)) 2)", ERROR, "the elements of this tensor are not known"),
     Attack("a graph without end", "(tiled (lambda (x) (let loop ((x x)) (loop (tanh x)))) (ones '(1 1 4 4)) 2)", (OVER, STOPPED)),
     Attack("a long graph", "(display (size (tiled (lambda (x) (let loop ((i 0) (x x)) (if (= i 20000) x (loop (+ i 1) (tanh x))))) (ones '(1 1 4 4)) 2)))", (ENDED, OVER, STOPPED)),
     Attack("millions of tiles", "(tiled tanh (expand-tensor (fill '(1 1 1 1) 1.) '(1 1 100000 100000)) 100000)", (OVER, STOPPED)),

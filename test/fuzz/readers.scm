@@ -14,7 +14,7 @@
 ; from tiffs/deflate.tif
 ;;; (let ((a (tiff-array file))) (read-region a '(0 0 2 3) (list 1 (cadr (cadddr a)) 10 9)))
 ; from tiffs/packbits.tif
-;;; (let ((a (tiff-array file 1))) (tiled (lambda (x) (* x 1)) a 2))
+;;; (let ((a (tiff-array file 1))) (tiled (lambda (x) (* x 1)) a (map (lambda (n) (min n 2)) (cddr (cadddr a)))))
 ; from tiffs/lzw.tif
 ;;; (read-rows (tiff-array file) '(0))
 ; from tiffs/floats.tif
