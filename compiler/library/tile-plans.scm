@@ -175,19 +175,19 @@
 
 ; Of a budget what is left by inputs and borders with their cotangents, and by parameters with their gradients and those of one tile, is divided
 ; between a tile and more borders, in the one of some ways that makes least work. Where it would be little, or more work, and there is a file for
-; borders (--spill), a tile has a quarter of the memory. Without a budget a tile may hold 64 MiB. Where tiles are dealt over devices, each of these has
-; one, with parameters and gradients of its own.
+; borders (--spill), a tile has a quarter of the memory. Without a budget a tile may hold 64 MiB. Where tiles are dealt over devices, there is one more
+; than those at a time, and each device has parameters and gradients of its own.
 (define (%grouped-by-budget stages leaves inputs view devices)
   (let* ((budget (memory-budget)) (nodes (vector-ref view 0)) (most (%largest-of (map %node-space (vector->list nodes)))))
     (define (bytes-of type sizes) (* (%bytes-of type) (apply * sizes)))
     (define (bytes-of-tensor t) (if (tensor? t) (bytes-of (tensor-type t) (size t)) 0))
     (define (bytes-of-node n) (%bytes-of-node (vector-ref nodes n)))
-    (define (divided rest part) (let ((limit (max 1048576 (quotient (* part rest) 4)))) (%grouped stages most (quotient limit (max 1 devices)) (max 0 (- rest limit)) view)))
+    (define (divided rest part) (let ((limit (max 1048576 (quotient (* part rest) 4)))) (%grouped stages most (quotient limit (+ 1 devices)) (max 0 (- rest limit)) view)))
     (define (work-of grouped) (apply + (map (lambda (groups) (apply + (map cadr groups))) grouped)))
     (if budget
         (let* ((memory (- (quotient (* 9 budget) 10) (* (+ 3 (* 2 devices)) (apply + (map bytes-of-tensor (vector->list leaves)))) (* 2 (apply + (map bytes-of-tensor inputs)))))
                (rest (- memory (* 2 (apply + (map bytes-of-node (append-map (lambda (members) (%outputs members view)) stages)))))))
-          (define (by-file) (%grouped stages most (quotient (max 1048576 (quotient memory 4)) (max 1 devices)) (quotient (%file-budget) 4) (%view-by-file view)))
+          (define (by-file) (%grouped stages most (quotient (max 1048576 (quotient memory 4)) (+ 1 devices)) (quotient (%file-budget) 4) (%view-by-file view)))
           (define (in-memory)
             (fold-left (lambda (best part) (let ((new (divided rest part))) (if (< (work-of new) (work-of best)) new best))) (divided rest 2) '(1 3)))
           (cond ((= 0 (%file-budget)) (in-memory))

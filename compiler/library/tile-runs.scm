@@ -26,12 +26,13 @@
                (%with-dropped (reverse steps) nodes kept '()))))
 
 ; Tiles are dealt by turns over devices, which have copies of the leaves: a vector of (device . leaves). Without devices all is where it is, and the
-; device is #f. As many tiles are in work as there are devices; each comes home, to where the image is, in its turn, and is added there. So sums are the
-; same as of one device.
+; device is #f. One tile more is in work than there are devices, so that the device from which a tile is fetched has another one, whose copies and
+; kernels lie beside that fetching; each comes home, to where the image is, in its turn, and is added there. So sums are the same as of one device.
 (define (%deals plan leaves)
   (if (null? (%plan-devices plan))
       (vector (cons #f leaves))
       (list->vector (map (lambda (device) (cons device (vector-map (lambda (leaf) (%there leaf device)) leaves))) (%plan-devices plan)))))
+(define (%in-work deals) (if (car (vector-ref deals 0)) (+ 1 (vector-length deals)) 1))
 (define (%deal-of tile deals) (vector-ref deals (remainder tile (vector-length deals))))
 (define (%there t device) (if (if device (tensor? t) #f) (to-device t device) t))
 (define (%all-there l device) (if device (map (lambda (t) (%there t device)) l) l))
@@ -85,7 +86,7 @@
   (let* ((prepared (%prepared segment (%leaves-of segment leaves))) (tiles (apply * (vector-ref segment 0))) (home (%home plan))
          (layouts (map (lambda (n) (%layout n plan)) (vector-ref segment 3))))
     (let %segment/loop ((tile 0) (done '()) (borders (%new-borders segment layouts)))
-      (cond ((if (< tile tiles) (< (length done) (vector-length deals)) #f)
+      (cond ((if (< tile tiles) (< (length done) (%in-work deals)) #f)
              (let* ((work (%tile-work segment prepared tile)) (deal (%deal-of tile deals))
                     (slices (%slices-there segment prepared tile (cadr work) values (car deal) plan)))
                (%segment/loop (+ tile 1)

@@ -131,7 +131,7 @@
                  (cons (%of-numbers from inputs slices) (map (lambda (k) (vector-ref leaves k)) known))
                  (%all-there c device)))))
     (let %sweep/loop ((tile 0) (done '()) (given given) (sums (%with-values outputs (map (lambda (n) 0) outputs) sums)) (dleaves dleaves))
-      (cond ((if (< tile tiles) (< (length done) (vector-length deals)) #f)
+      (cond ((if (< tile tiles) (< (length done) (%in-work deals)) #f)
              (let* ((work (%tile-work segment prepared tile)) (deal (%deal-of tile deals))
                     (c (map (lambda (n sum box) (if box (%cotangent-of-part n sum tile box values terms plan) '())) outputs given (caddr work)))
                     (given (%without-part tile outputs given plan)))

@@ -53,6 +53,18 @@ class Tiles(ToolTest):
 """
     TWO = ("--device=cpu", "--device=emulated:0", "--device=emulated:1")
 
+    def test_copies_of_a_tile_lie_beside_its_neighbours(self):
+        """In virtual time, which is the same in every run: what is copied out takes longest, and all else lies beside it but for the first tile and the last."""
+        self.write("a.scm", """(define p (map (lambda (in key) (randn (list 8 in 3 3) 'f32 'cpu key)) '(3 8 8) '(1 2 3)))
+(define x (randn '(1 3 128 128) 'f32 'cpu 9))
+(define (loss p) (sumall (tiled (lambda (x) (fold-left (lambda (x w) (tanh (convolve x w 1 1))) x p)) x 4 '(emulated))))
+(write (if (null? (command-line)) (loss p) (car (*j loss p 1))))""")
+        for arguments, most in (((), 1.2), (("sweep",), 1.4)):
+            device = json.loads(self.vmrun("--device=emulated,bandwidth=1GiB", "--stats", "a.scm", *arguments).errors)["device"]
+            apart = [device[kind] for kind in ("execute_s", "copy_in_s", "copy_out_s")]
+            self.assertLess(device["modelled_s"], most * max(apart))
+            self.assertGreater(sum(apart), most * max(apart))
+
     def test_tiles_are_dealt_over_devices(self):
         self.write("a.scm", self.DEALT + """(define one (run '()))
 (for-each (lambda (devices) (write (equal? one (run (list devices))))) '((emulated:0 emulated:1) (emulated:1 cpu emulated:0) (emulated:1) (cpu cpu)))

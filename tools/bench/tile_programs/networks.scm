@@ -1,11 +1,15 @@
-; The gradient of a network of an image by its parameters: NETWORK WAY SIZE WIDTH TYPE [TILES [FILE]]. Networks are vgg (VGG-16's convolutions), resnet
-; (stages of basic blocks) and unet, both with batch normalisation; ways are whole, checkpoint and tiles. With a file the image is read from there.
-; Prints the loss, the sizes of the first and the last gradient, and the seconds of the gradient by the clock; the way plan prints how many operators
-; each segment of (tiled f x) has, and the way errors by how much gradients of that type differ from those of f64 of the same numbers: whole ones, and
-; tiled ones; each as the length of the difference over that of the gradient, of all parameters together and of the one where it is largest.
+; The gradient of a network of an image by its parameters: NETWORK WAY SIZE WIDTH TYPE [TILES [FILE]]. Networks are vgg-16, vgg-19 and darknet (DarkNet-19),
+; without norms as the paper on segmented tiles has them, resnet-50 and unet, both with batch normalisation of all places; behind each stand a mean over
+; space and a linear layer. WIDTH is the channels of the first layer: 64, of DarkNet 32. With FILE the image is read from there. Ways are
+;   whole, checkpoint, tiles  the gradient; prints the loss, the sizes of the first and the last parameter's gradient, the seconds by the clock and the
+;                             bytes of all parameters;
+;   value, value-tiles        the loss alone;
+;   plan                      how many operators each segment of (tiled f x) has;
+;   errors                    by how much gradients of that type differ from those of f64 of the same numbers: whole ones, and tiled ones; each as the
+;                             length of the difference over that of the gradient, of all parameters together and of the one where it is largest.
 (define given (list->vector (command-line)))
 (define (argument i otherwise) (if (< i (vector-length given)) (vector-ref given i) otherwise))
-(define network (argument 0 "vgg"))
+(define network (argument 0 "vgg-16"))
 (define way (argument 1 "whole"))
 (define n (string->number (argument 2 "64")))
 (define width (string->number (argument 3 "8")))
@@ -17,36 +21,37 @@
 (define (norm channels) (list (fill (list channels) 1 type) (fill (list channels) .1 type)))
 (define (normed p x) (car (batch-normalization-training x (car p) (cadr p))))
 
-; VGG-16: (parameters . procedure).
-(define (vgg)
-  (define plan (map (lambda (m) (if (eq? m 'm) m (* m width))) '(1 1 m 2 2 m 4 4 4 m 8 8 8 m 8 8 8 m)))
+; Convolutions of 3 x 3 places, of one place where their channels stand in a list, and max-pools. Channels count WIDTH. Gives (parameters . procedure).
+(define (chain plan activation)
   (define (drawn plan in key)
     (cond ((null? plan) '())
           ((eq? (car plan) 'm) (drawn (cdr plan) in key))
-          (else (cons (weights (car plan) in 3 key) (drawn (cdr plan) (car plan) (+ key 1))))))
+          ((pair? (car plan)) (cons (weights (* width (caar plan)) in 1 key) (drawn (cdr plan) (* width (caar plan)) (+ key 1))))
+          (else (cons (weights (* width (car plan)) in 3 key) (drawn (cdr plan) (* width (car plan)) (+ key 1))))))
   (define (through p x)
     (let loop ((plan plan) (p p) (x x))
       (cond ((null? plan) x)
             ((eq? (car plan) 'm) (loop (cdr plan) p (max-pool x 2)))
-            (else (loop (cdr plan) (cdr p) (ReLU (convolve x (car p) 1 1)))))))
+            (else (loop (cdr plan) (cdr p) (activation (convolve x (car p) 1 (if (pair? (car plan)) 0 1))))))))
   (cons (drawn plan 3 1) through))
 
-(define (resnet)
-  (define (block in out stride key)
-    (list (weights out in 3 key) (norm out) (weights out out 3 (+ key 1)) (norm out) (if (= in out) '() (list (weights out in 1 (+ key 2)) (norm out))) stride))
-  (define (applied p x)
-    (let* ((stride (list-ref p 5))
-           (y (ReLU (normed (cadr p) (convolve x (car p) stride 1))))
-           (y (normed (cadddr p) (convolve y (caddr p) 1 1)))
-           (short (list-ref p 4)))
-      (ReLU (+ y (if (null? short) x (normed (cadr short) (convolve x (car short) stride)))))))
-  (define w (lambda (k) (* k width)))
-  (define strides '(1 1 2 1 2 1 2 1))
-  (define blocks (map (lambda (in out stride key) (list-head (block (w in) (w out) stride key) 5)) '(1 1 1 2 2 4 4 8) '(1 1 2 2 4 4 8 8) strides '(10 20 30 40 50 60 70 80)))
-  (cons (list (weights (w 1) 3 7 1) (norm (w 1)) blocks)
+(define (resnet-50)
+  (define (unit in out k key) (cons (weights out in k key) (norm out)))
+  (define (units in wide projected? key)
+    (append (list (unit in wide 1 key) (unit wide wide 3 (+ key 1)) (unit wide (* 4 wide) 1 (+ key 2)))
+            (if projected? (list (unit in (* 4 wide) 1 (+ key 3))) '())))
+  (define (after x u stride) (normed (cdr u) (convolve x (car u) stride (quotient (list-ref (size (car u)) 2) 2))))
+  (define (bottleneck x (cons* a b c projection) stride)
+    (let ((y (after (ReLU (after (ReLU (after x a 1)) b stride)) c 1)))
+      (ReLU (+ y (if (null? projection) x (after x (car projection) stride))))))
+  (define (stage in wide blocks key)
+    (cons (units in wide #t key) (build-list (- blocks 1) (lambda (i) (units (* 4 wide) wide #f (+ key (* 10 (+ i 1))))))))
+  (define (staged x (cons first more) stride) (fold-left (lambda (x b) (bottleneck x b 1)) (bottleneck x first stride) more))
+  (define stages
+    (map (lambda (in wide blocks key) (stage (* in width) (* wide width) blocks key)) '(1 4 8 16) '(1 2 4 8) '(3 4 6 3) '(100 200 300 400)))
+  (cons (cons (unit 3 width 7 1) stages)
         (lambda (p x)
-          (fold-left (lambda (x b stride) (applied (append b (list stride)) x))
-                     (max-pool (ReLU (normed (cadr p) (convolve x (car p) 2 3))) 3 2 1) (caddr p) strides))))
+          (fold-left staged (max-pool (ReLU (after x (car p) 2)) 3 2 1) (cdr p) '(1 2 2 2)))))
 
 (define (unet)
   (define (two in out key) (list (weights out in 3 key) (norm out) (weights out out 3 (+ key 1)) (norm out)))
@@ -64,14 +69,21 @@
           (applied (cadddr p) (concat-tensors (list left (transpose-convolve below (caddr p) 2)) 1)))))
   (cons (level 0 3 1) (lambda (p x) (through 0 p x))))
 
-(define made (cond ((equal? network "vgg") (vgg)) ((equal? network "resnet") (resnet)) (else (unet))))
-(define p (car made))
+(define made
+  (cond ((equal? network "vgg-16") (chain '(1 1 m 2 2 m 4 4 4 m 8 8 8 m 8 8 8 m) ReLU))
+        ((equal? network "vgg-19") (chain '(1 1 m 2 2 m 4 4 4 4 m 8 8 8 8 m 8 8 8 8 m) ReLU))
+        ((equal? network "darknet") (chain '(1 m 2 m 4 (2) 4 m 8 (4) 8 m 16 (8) 16 (8) 16 m 32 (16) 32 (16) 32) (lambda (x) (LeakyReLU x .1))))
+        ((equal? network "resnet-50") (resnet-50))
+        (else (unet))))
+(define channels (cdr (assoc network '(("vgg-16" . 8) ("vgg-19" . 8) ("darknet" . 32) ("resnet-50" . 32) ("unet" . 1)))))
+(define p (list (car made) (* .01 (randn (list (* channels width) 10) type 'cpu 8))))
 (define image (if file (npy-array file) (randn (list 1 3 n n) type 'cpu 9)))
 (define (features way p image)
-  (cond ((not (equal? way "tiles")) ((cdr made) p image))
-        ((= tiles 0) (tiled (lambda (x) ((cdr made) p x)) image))
-        (else (tiled (lambda (x) ((cdr made) p x)) image tiles))))
-(define (loss-of way image) (lambda (p) (sumall (square (mean (features way p image) '(2 3))))))
+  (define (f x) ((cdr made) p x))
+  (cond ((not (equal? way "tiles")) (f image))
+        ((= tiles 0) (tiled f image))
+        (else (tiled f image tiles))))
+(define (loss-of way image) (lambda ((list p linear)) (sumall (square (matmul (mean (features way p image) '(2 3)) linear)))))
 (define loss (loss-of way image))
 (define (flat p) (cond ((tensor? p) (list p)) ((pair? p) (append (flat (car p)) (flat (cdr p)))) (else '())))
 (define (mapped f p) (cond ((tensor? p) (f p)) ((pair? p) (cons (mapped f (car p)) (mapped f (cdr p)))) (else p)))
@@ -89,7 +101,13 @@
          (r (if (equal? way "whole") (*j loss p 1) (checkpoint-*j loss p 1)))
          (all (flat (cdr r)))
          (seconds (begin (for-each sumall all) (- (clock) start))))
-    (list (car r) (sqrt (sumall (square (car all)))) (sqrt (sumall (square (car (last-pair all))))) seconds)))
-(define (lengths) (map (lambda (segment) (length (car segment))) (tile-plan (lambda (x) ((cdr made) p x)) image)))
-(for-each (lambda (x) (display x) (display " ")) (cond ((equal? way "plan") (lengths)) ((equal? way "errors") (errors)) (else (measure))))
+    (list (car r) (sqrt (sumall (square (car all)))) (sqrt (sumall (square (car (last-pair all))))) seconds
+          (fold-left + 0 (map (lambda (t) (* (apply * (size t)) (if (eq? type 'f64) 8 4))) all)))))
+(define (lengths) (map (lambda (segment) (length (car segment))) (tile-plan (lambda (x) ((cdr made) (car p) x)) image)))
+(for-each (lambda (x) (display x) (display " "))
+          (cond ((equal? way "plan") (lengths))
+                ((equal? way "errors") (errors))
+                ((equal? way "value") (list (loss p)))
+                ((equal? way "value-tiles") (list ((loss-of "tiles" image) p)))
+                (else (measure))))
 (newline)
