@@ -243,7 +243,7 @@ struct Definition {
   bool each_over_its_own = false;  // and that of input i the memory of result i, for each result, in place of any input's
   VjpMemory vjp_memory = VjpMemory::own;
   IndexBoundOf indices = nullptr; // null: no operand holds indices
-  bool in_shared_layout = false;  // the result lies as all operands do, where these have its shape and lie alike
+  bool in_shared_layout = false;  // the result lies as its operands do: set_shared_layout
   CostOf cost = nullptr;          // null: a flop an element of the result, the bytes of all operands
 };
 

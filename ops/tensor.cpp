@@ -80,13 +80,24 @@ Tensor description(Tensor t) {
   return t;
 }
 
+namespace {
+
+// Whether elements stand at several places.
+bool stretched(const Tensor& t) {
+  for (int i = 0; i < t.rank(); ++i)
+    if (t.shape[i] > 1 && t.strides[static_cast<std::size_t>(i)] == 0) return true;
+  return false;
+}
+
+} // namespace
+
 void set_shared_layout(Tensor& result, std::span<const Tensor> operands) {
   set_contiguous(result);
   if (result.rank() < 2) return;
   const Tensor* model = nullptr;
   for (const Tensor& t : operands) {
-    if (t.weak) continue;
-    if (!(t.shape == result.shape) || (model != nullptr && t.strides != model->strides)) return;
+    if (t.weak || !(t.shape == result.shape) || stretched(t)) continue;
+    if (model != nullptr && t.strides != model->strides) return;
     model = &t;
   }
   if (model != nullptr && !model->contiguous() && model->dense()) result.strides = model->strides;

@@ -110,8 +110,8 @@ Tensor weak_number(double number, bool exact);
 void set_contiguous(Tensor& t);
 // The same description without storage.
 Tensor description(Tensor t);
-// The strides of a pointwise result: those that its operands share (channels that lie last stay there), where all that are no
-// numbers have its shape and lie without gaps, or row-major ones.
+// The strides of a pointwise result: those that its operands share (channels that lie last stay there) where these lie without
+// gaps, or row-major ones. Numbers, and operands that are stretched to its shape, as what is added to each channel, are not asked.
 void set_shared_layout(Tensor& result, std::span<const Tensor> operands);
 // The axes in the order in which elements lie in memory, the outermost first.
 std::array<int, kMostAxes> axes_in_memory(const Tensor& t);

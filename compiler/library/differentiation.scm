@@ -2,7 +2,9 @@
 
 ; (thunk) with gradients planned for so many bytes, a number or text such as "64MiB", of those that the machine has.
 (define (with-memory bytes thunk)
-  (with-schedule (string-append "auto,memory=" (cond ((string? bytes) bytes) ((integer? bytes) (number->string (inexact->exact bytes))) (else (number->string bytes)))) thunk))
+  (with-schedule (string-append "auto,memory=" (cond ((string? bytes) bytes)
+                                                     ((number? bytes) (number->string (if (integer? bytes) (inexact->exact bytes) bytes)))
+                                                     (else (error "with-memory: expected a number of bytes, or a size as \"64MiB\", got" bytes)))) thunk))
 
 ; The gradient of f, whose value is a number, at x: a structure like x.
 (define (gradient f x) (cdr (checkpoint-*j f x 1)))

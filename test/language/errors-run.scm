@@ -493,3 +493,6 @@
 ;;; case the-largest-of-a-list-of-one
 (write (list (apply max (list (list->tensor '(1 3)))) (max 3) (apply min '(2)) (map max '(1 2))))
 ; expect: (#<tensor f32 (2) [1.0 3.0]> 3 2 (1 2))
+;;; case gradients-planned-for-a-symbol
+(with-memory 'little (lambda () 1))
+; expect error: with-memory: expected a number of bytes, or a size as "64MiB", got little

@@ -6,6 +6,7 @@
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <thread>
@@ -123,8 +124,26 @@ TEST_CASE("pointwise results keep the layout of their operands") {
   CHECK(y.dense());
   CHECK(applied(w.rt, OperatorId::relu, {a}).strides == a.strides);
   CHECK(applied(w.rt, OperatorId::add, {a, weak_number(1, true)}).strides == a.strides);
-  CHECK(applied(w.rt, OperatorId::add, {a, counted(w, {5})}).contiguous());
+  const Tensor of_channels = counted(w, {3, 1, 1}); // stretched, by the operator or before it
+  CHECK(applied(w.rt, OperatorId::add, {a, of_channels}).strides == a.strides);
+  CHECK(applied(w.rt, OperatorId::add, {applied(w.rt, OperatorId::expand, {of_channels}, with({list({2, 3, 4, 5})})), a}).strides == a.strides);
+  CHECK(applied(w.rt, OperatorId::add, {a, counted(w, {2, 3, 4, 5})}).contiguous());
+  CHECK(applied(w.rt, OperatorId::add, {of_channels, counted(w, {4, 1})}).contiguous());
   CHECK(applied(w.rt, OperatorId::sum, {a}, with({list({0}), integer(1)})).contiguous());
+}
+
+TEST_CASE("operands that lie otherwise than the result are read in the order of either") {
+  World w;
+  for (const Shape& sizes : {Shape{2, 40, 48, 7}, Shape{1, 31, 29, 5}, Shape{1, 64, 64, 3}, Shape{3, 2, 211, 2}}) {
+    const Tensor lines = counted(w, sizes); // [batch, height, width, channels]
+    const Tensor turned = applied(w.rt, OperatorId::permute, {lines}, with({list({0, 3, 1, 2})}));
+    const Tensor planes = applied(w.rt, OperatorId::contiguous, {turned});
+    for (const auto& [a, b] : {std::pair{turned, planes}, std::pair{planes, turned}}) {
+      std::vector<float> differences(static_cast<std::size_t>(sizes.elements()), 1.F);
+      w.rt.read(applied(w.rt, OperatorId::sub, {a, b}), differences.data());
+      CHECK(std::ranges::count(differences, 0.F) == sizes.elements());
+    }
+  }
 }
 
 TEST_CASE("views share memory, and copy only where strides do not allow one") {

@@ -162,6 +162,41 @@ struct Traversal {
     rank = kept + 1;
   }
 
+  // An operand that lies otherwise than the output is read with long strides along the output's rows. The axis that lies closest
+  // in it comes next to the innermost one, of which rows are short then, so that what one row brings to the cache is used by those
+  // behind it.
+  void bring_near() {
+    std::size_t last = rank - 1;
+    for (unsigned k = 0; k < inputs; ++k) {
+      if (operands[k].strides[last] <= 1) continue;
+      std::size_t nearest = last;
+      for (std::size_t i = 0; i < last; ++i)
+        if (operands[k].strides[i] != 0 && operands[k].strides[i] < operands[k].strides[nearest]) nearest = i;
+      if (nearest == last) continue;
+      if (rank < kMostAxes) last = divide_rows();
+      auto to_the_end = [&](auto& of_axes) { std::rotate(of_axes.begin() + nearest, of_axes.begin() + nearest + 1, of_axes.begin() + last); };
+      to_the_end(sizes);
+      each([&](StagedOperand& o) { to_the_end(o.strides); });
+      return;
+    }
+  }
+
+  // Rows become several of a length that divides theirs, where there is one; the answer is the last axis.
+  std::size_t divide_rows() {
+    constexpr std::int64_t kMost = 256, kLeast = 16;
+    const std::size_t last = rank - 1;
+    std::int64_t part = std::min(kMost, sizes[last]);
+    while (part >= kLeast && sizes[last] % part != 0) --part;
+    if (part < kLeast || part == sizes[last]) return last;
+    sizes[rank] = part;
+    sizes[last] /= part;
+    each([&](StagedOperand& o) {
+      o.strides[rank] = o.strides[last];
+      o.strides[last] *= part;
+    });
+    return rank++;
+  }
+
   // Short rows that lie behind each other in the output become one long one; operands that are stretched are staged row by row,
   // and those that are the same for every row only once.
   void group_short_rows() {
@@ -381,6 +416,7 @@ void elementwise(const KernelCall& call, Compute compute, Loop loop, const Detai
     traversal.add_axis(out.shape[axis], strides);
   }
   traversal.join_axes();
+  traversal.bring_near();
 
   const std::size_t innermost = traversal.rank - 1;
   for (unsigned k = 0; k < traversal.inputs; ++k) {
