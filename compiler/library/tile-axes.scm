@@ -124,7 +124,7 @@
           (else #f))))
 (define (%pointwise? operator)
   (if (memq operator '(where tanh sigmoid ReLU GeLU GeLU-tanh SiLU softplus square sign erf sinh cosh asinh acosh atanh log1p expm1 LeakyReLU ELU
-                       cast to-device contiguous floor ceiling truncate round not-equal quotient remainder modulo weighted-sum weighted-square-sum))
+                       cast to-device contiguous stop-gradient floor ceiling truncate round not-equal quotient remainder modulo weighted-sum weighted-square-sum))
       #t
       (char=? (string-ref (symbol->string operator) 0) #\%)))
 

@@ -79,8 +79,10 @@
 
 ; Regions are (starts sizes before behind), #f of what is not looked at.
 (define (%regions node described box)
-  (if (eq? (%node-operator node) '%normalized)
-      (cons (%region (car box) (cdr box))
-            (map (lambda (o) (if (tensor? o) (%region (map (lambda (n) 0) (size o)) (size o)) #f)) (cdr described)))
-      (operand-regions (%node-operator node) described (%node-result node) (car box) (cdr box))))
+  (case (%node-operator node)
+    ((%normalized)
+     (cons (%region (car box) (cdr box))
+           (map (lambda (o) (if (tensor? o) (%region (map (lambda (n) 0) (size o)) (size o)) #f)) (cdr described))))
+    ((stop-gradient) (list (%region (car box) (cdr box))))
+    (else (operand-regions (%node-operator node) described (%node-result node) (car box) (cdr box)))))
 (define (%region starts sizes) (let ((zeros (map (lambda (n) 0) sizes))) (list starts sizes zeros zeros)))

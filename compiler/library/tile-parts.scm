@@ -30,6 +30,7 @@
        (%interpolated operator (car operands) (%operand-given? operands 2 #f) (%node-type node) (car regions) box
                       (%node-sizes (cdr (assv (cdar (%node-operands node)) (vector-ref segment 5)))) (%node-sizes node)))
       ((%normalized) (%normalized operands))
+      ((stop-gradient) (stop-gradient (car operands)))
       ((to-device) (if device (car operands) (apply-operator operator operands)))
       (else (%result (apply-operator operator operands) (%node-result node))))))
 

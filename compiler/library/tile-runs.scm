@@ -56,7 +56,10 @@
 (define (%applied node values leaves)
   (let* ((operands (map (lambda (o) (%operand-value o values leaves)) (%node-operands node)))
          (operator (%node-operator node)))
-    (if (eq? operator '%normalized) (%normalized operands) (%result (apply-operator operator operands) (%node-result node)))))
+    (case operator
+      ((%normalized) (%normalized operands))
+      ((stop-gradient) (stop-gradient (car operands)))
+      (else (%result (apply-operator operator operands) (%node-result node))))))
 (define (%operand-value o values leaves)
   (case (car o)
     ((node) (%in-memory (vector-ref values (cdr o))))

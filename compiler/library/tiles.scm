@@ -13,7 +13,8 @@
     (if (if empty? #t (%any? %recorded? inputs)) ; there is nothing to divide, or what is around this divides it
         (f (car (%with-tensors x (map (lambda (t) (if (tensor? t) t (%read-all t))) inputs))))
         (let* ((graph (%tile-graph f x inputs)) (plan (%plan-of-graph graph counts inputs devices)))
-          (%run-graph graph plan inputs)))))
+          (let ((values (%run-graph graph plan inputs))) ; behind it only what cannot fail, so that errors name this procedure
+            (%filled (vector-ref graph 2) values (vector-ref graph 1)))))))
 
 ; The names of the devices over which tiles are dealt, in the order in which they get them; '(): tiles are computed where the image is.
 (define (%tile-devices devices)
