@@ -4,7 +4,7 @@
 
 ; Nodes with their axes, by axis of space that of the node, or #f where there is none, and whether they are near: made of near elements along these.
 ; `apart`: of those along its usual axes, where operands have them elsewhere; these are borders in front of it. `bins`: operands are borders in any case:
-; a few bins of a large image would be as few tiles for all that is in front of them.
+; a few bins of a large image, or points that stand for it, would be as few tiles for all that is in front of them.
 (define (%with-axes nodes leaves)
   (let %axes/loop ((n 0) (nodes nodes))
     (if (= n (vector-length nodes))
@@ -16,8 +16,14 @@
           (%axes/loop (+ n 1)
                       (vector-update nodes n
                                      (vector-update (vector-update node 7 (if followed followed (%usual-axes (%node-sizes node))))
-                                                    8 (cond (followed #t) ((if near? (%bins? node) #f) 'bins) ((if near? as-usual? #f) #t) (near? 'apart) (else #f)))))))))
-(define (%bins? node) (memq (%node-operator node) '(adaptive-max-pool adaptive-average-pool)))
+                                                    8 (cond (followed #t) ((if near? (%bins? node nodes) #f) 'bins) ((if near? as-usual? #f) #t) (near? 'apart) (else #f)))))))))
+(define (%bins? node nodes)
+  (case (%node-operator node)
+    ((adaptive-max-pool adaptive-average-pool) #t)
+    ((interpolate-nearest interpolate-linear)
+     (%any? (lambda ((cons from to)) (if (< to 64) (< (* 4 to) from) #f))
+            (map cons (%space (%node-sizes (vector-ref nodes (cdar (%node-operands node))))) (%space (%node-sizes node)))))
+    (else #f)))
 (define (%usual-axes sizes) (map (lambda (i) (+ i 2)) (iota (length (%space sizes)))))
 (define (%as-usual? node) (equal? (%node-axes node) (%usual-axes (%node-sizes node))))
 (define (%every? holds? l) (not (%any? (lambda (x) (not (holds? x))) l)))
@@ -108,9 +114,9 @@
           ((if (null? space) #t (< (apply * space) 2)) #f)
           ((%any-empty? node nodes) #f)
           ((memq operator '(convolve convolve-add-tied transpose-convolve max-pool average-pool adaptive-max-pool adaptive-average-pool concat-tensors
-                            narrow-tensor crop chunk slice pad expand-tensor lower-triangle upper-triangle dropout dropout-planewise))
+                            narrow-tensor crop chunk slice pad expand-tensor lower-triangle upper-triangle dropout dropout-planewise
+                            interpolate-nearest interpolate-linear))
            #t)
-          ((memq operator '(interpolate-nearest interpolate-linear)) (%whole-factors? node nodes))
           ((%pointwise? operator) #t)
           ((memq operator '(softmax log-softmax fused-scale-mask-softmax sum mean max-over min-over prod norm logsumexp variance argmax argmin
                             sort argsort top-k cumulative-sum batch-normalization-test))
@@ -118,7 +124,7 @@
           (else #f))))
 (define (%pointwise? operator)
   (if (memq operator '(where tanh sigmoid ReLU GeLU GeLU-tanh SiLU softplus square sign erf sinh cosh asinh acosh atanh log1p expm1 LeakyReLU ELU
-                       cast to-device contiguous floor ceiling truncate round not-equal quotient remainder modulo weighted-sum weighted-square-sum))
+                       cast to-device contiguous stop-gradient floor ceiling truncate round not-equal quotient remainder modulo weighted-sum weighted-square-sum))
       #t
       (char=? (string-ref (symbol->string operator) 0) #\%)))
 
@@ -130,14 +136,3 @@
                                    (map - sizes one) one)))
     (not (memv #f (map (lambda (o region) (if (eq? (car o) 'node) (if region (= 1 (apply * (%space (cadr region)))) #t) #t))
                        (%node-operands node) regions)))))
-
-; Sizes that are multiplied or divided by whole numbers; and then corners do not stay corners.
-(define (%whole-factors? node nodes)
-  (let ((operands (%node-operands node)))
-    (if (eq? (caar operands) 'node)
-        (if (equal? (%operand-given? (map cdr operands) 2 #f) #f)
-            (not (memv #f (map (lambda (from to)
-                                 (if (= 0 (remainder to from)) #t (if (eq? (%node-operator node) 'interpolate-nearest) (= 0 (remainder from to)) #f)))
-                               (%space (%node-sizes (vector-ref nodes (cdar operands)))) (%space (%node-sizes node)))))
-            #f)
-        #f)))

@@ -9,7 +9,7 @@
 (define (%run-graph graph plan inputs)
   (let* ((nodes (vector-ref graph 0)) (leaves (vector-ref graph 1)) (outputs (%plan-outputs plan))
          (values (list->vector (append inputs (map (lambda (i) #f) (iota (- (vector-length nodes) (length inputs))))))))
-    (%filled (vector-ref graph 2) (if (null? outputs) values (%with-values outputs (%run-plan plan inputs leaves) values)) leaves)))
+    (if (null? outputs) values (%with-values outputs (%run-plan plan inputs leaves) values))))
 
 ; A plan: nodes, steps, by node how its value is divided into parts or #f, the numbers of what is wanted, by node and by leaf whether it may vary,
 ; whether parts are put aside, and the names of the devices over which tiles are dealt.
@@ -139,9 +139,10 @@
 ; Those through which a derivative passes. Of a norm all but what is added to the variance.
 (define (%passing-operands node)
   (let ((operator (%node-operator node)) (operands (%node-operands node)))
-    (if (eq? operator '%normalized)
-        (list-head operands 5)
-        (append-map (lambda (o i) (if (%passes-derivative? operator i) (list o) '())) operands (iota (length operands))))))
+    (case operator
+      ((%normalized) (list-head operands 5))
+      ((stop-gradient) '())
+      (else (append-map (lambda (o i) (if (%passes-derivative? operator i) (list o) '())) operands (iota (length operands)))))))
 (define (%leaf-varies? v)
   (cond ((tensor? v) (if (%has-derivative? v) (%may-vary? v) #f)) ((number? v) (%may-vary? v)) (else #f)))
 
@@ -159,7 +160,7 @@
                   (append (map (lambda (group) (cons 'segment (%segment-of (car group) (cdr group) view))) groups)
                           (map (lambda (n) (cons 'whole n)) whole)))
                 (map (lambda (groups) (map (lambda ((cons* members work tiles)) (cons members tiles)) groups))
-                     (if counts (%grouped-by-tiles near-nodes counts view) (%grouped-by-budget near-nodes leaves inputs view (length devices))))
+                     (if counts (%grouped-by-tiles near-nodes counts view) (%grouped-by-budget near-nodes leaves inputs view devices)))
                 whole-nodes))))
 
 ; Nodes, by node those that use it, its operands as operand-regions takes them, and what work a byte of a border costs.
@@ -176,24 +177,36 @@
 ; Of a budget what is left by inputs and borders with their cotangents, and by parameters with their gradients and those of one tile, is divided
 ; between a tile and more borders, in the one of some ways that makes least work. Where it would be little, or more work, and there is a file for
 ; borders (--spill), a tile has a quarter of the memory. Without a budget a tile may hold 64 MiB. Where tiles are dealt over devices, there is one more
-; than those at a time, and each device has parameters and gradients of its own.
+; than those at a time, each device has parameters and gradients of its own, and a tile is no heavier than what the smallest of them has left by these.
 (define (%grouped-by-budget stages leaves inputs view devices)
-  (let* ((budget (memory-budget)) (nodes (vector-ref view 0)) (most (%largest-of (map %node-space (vector->list nodes)))))
-    (define (bytes-of type sizes) (* (%bytes-of type) (apply * sizes)))
-    (define (bytes-of-tensor t) (if (tensor? t) (bytes-of (tensor-type t) (size t)) 0))
+  (let* ((budget (memory-budget)) (nodes (vector-ref view 0)) (most (%largest-of (map %node-space (vector->list nodes))))
+         (of-leaves (apply + (map %bytes-of-tensor (vector->list leaves)))) (in-work (+ 1 (length devices))) (on-devices (%room-on-devices devices of-leaves)))
     (define (bytes-of-node n) (%bytes-of-node (vector-ref nodes n)))
-    (define (divided rest part) (let ((limit (max 1048576 (quotient (* part rest) 4)))) (%grouped stages most (quotient limit (+ 1 devices)) (max 0 (- rest limit)) view)))
+    (define (grouped limit room view) (%grouped stages most (if on-devices (min limit on-devices) limit) room view))
+    (define (divided rest part) (let ((limit (max 1048576 (quotient (* part rest) 4)))) (grouped (quotient limit in-work) (max 0 (- rest limit)) view)))
     (define (work-of grouped) (apply + (map (lambda (groups) (apply + (map cadr groups))) grouped)))
     (if budget
-        (let* ((memory (- (quotient (* 9 budget) 10) (* (+ 3 (* 2 devices)) (apply + (map bytes-of-tensor (vector->list leaves)))) (* 2 (apply + (map bytes-of-tensor inputs)))))
+        (let* ((memory (- (quotient (* 9 budget) 10) (* (+ 3 (* 2 (length devices))) of-leaves) (* 2 (apply + (map %bytes-of-tensor inputs)))))
                (rest (- memory (* 2 (apply + (map bytes-of-node (append-map (lambda (members) (%outputs members view)) stages)))))))
-          (define (by-file) (%grouped stages most (quotient (max 1048576 (quotient memory 4)) (+ 1 devices)) (quotient (%file-budget) 4) (%view-by-file view)))
+          (define (by-file) (grouped (quotient (max 1048576 (quotient memory 4)) in-work) (quotient (%file-budget) 4) (%view-by-file view)))
           (define (in-memory)
             (fold-left (lambda (best part) (let ((new (divided rest part))) (if (< (work-of new) (work-of best)) new best))) (divided rest 2) '(1 3)))
           (cond ((= 0 (%file-budget)) (in-memory))
                 ((< rest (quotient memory 2)) (by-file))
                 (else (let ((here (in-memory)) (there (by-file))) (if (< (work-of there) (* .95 (work-of here))) there here)))))
-        (%grouped stages most 67108864 67108864 view))))
+        (grouped 67108864 67108864 view))))
+(define (%bytes-of-tensor t) (if (tensor? t) (* (%bytes-of (tensor-type t)) (apply * (size t))) 0))
+; For one tile, of the memory that the run was told devices have (memory= of --device), by how many tiles each of them has in work; #f where it was told of
+; none. What is left by parameters, their gradients and those of one tile is little where these fill the device: then a tile has an eighth.
+(define (%room-on-devices devices of-leaves)
+  (fold-left (lambda (least device)
+               (let ((bytes (%device-budget device)))
+                 (if bytes
+                     (let* ((share (quotient bytes (+ 1 (length (filter (lambda (other) (eq? other device)) devices)))))
+                            (room (max (quotient share 8) (- (quotient (* 9 share) 10) (* 3 of-leaves)))))
+                       (if least (min least room) room))
+                     least)))
+             #f devices))
 
 (define (%stages nodes near)
   (let %stages/loop ((n 0) (stages (make-vector (vector-length nodes) 0)))

@@ -3,16 +3,18 @@
 ; stretch is computed for one tile of its results after the other, each from the regions of the operands that it needs. What a segment reads and
 ; what it gives are whole tensors, the borders; what lies between exists for one tile at a time, in the derivative too, which is that of a
 ; procedure with rules: docs/tiles.md. Graphs are in tile-graphs.scm, along which
-; axes tiles lie in tile-axes.scm, segments and tiles in tile-plans.scm, and what is done in tile-runs.scm.
+; axes tiles lie in tile-axes.scm, segments and tiles in tile-plans.scm, boxes in tile-boxes.scm, what is done in tile-runs.scm, operators on parts in
+; tile-parts.scm, and arrays in files in array-regions.scm.
 
 (define (tiled f x . options)
   (let* ((inputs (%tile-inputs "tiled" x)) (tiles (if (null? options) '() (list (car options)))) (devices (%tile-devices (if (null? options) '() (cdr options))))
          (empty? (%any? (lambda (t) (= 0 (apply * (%sizes-of t)))) inputs))
          (counts (if empty? #f (%tile-counts "tiled" tiles inputs))))
-    (if (if empty? #t (%recorded? (car inputs))) ; there is nothing to divide, or what is around this divides it
-        (f x)
-        (let* ((graph (%graph-of (f (car (%with-recorded x 0))) inputs)) (plan (%plan-of-graph graph counts inputs devices)))
-          (%run-graph graph plan inputs)))))
+    (if (if empty? #t (%any? %recorded? inputs)) ; there is nothing to divide, or what is around this divides it
+        (f (car (%with-tensors x (map (lambda (t) (if (tensor? t) t (%read-all t))) inputs))))
+        (let* ((graph (%tile-graph f x inputs)) (plan (%plan-of-graph graph counts inputs devices)))
+          (let ((values (%run-graph graph plan inputs))) ; behind it only what cannot fail, so that errors name this procedure
+            (%filled (vector-ref graph 2) values (vector-ref graph 1)))))))
 
 ; The names of the devices over which tiles are dealt, in the order in which they get them; '(): tiles are computed where the image is.
 (define (%tile-devices devices)
@@ -28,7 +30,7 @@
 (define (tile-plan f x . tiles)
   (let* ((inputs (%tile-inputs "tile-plan" x))
          (counts (%tile-counts "tile-plan" tiles inputs))
-         (graph (%graph-of (f (car (%with-recorded x 0))) inputs))
+         (graph (%tile-graph f x inputs))
          (view (%view-of (vector-ref graph 0) (vector-ref graph 1) (%template-nodes (vector-ref graph 2)))))
     (append-map (lambda ((cons kind segment))
                   (if (eq? kind 'segment)
@@ -41,8 +43,9 @@
                       '()))
                 (%steps (vector-ref graph 0) (vector-ref graph 1) view counts inputs '()))))
 
+(define (%tile-graph f x inputs) (%graph-of (f (car (%with-tensors x (%recorded-inputs inputs)))) inputs))
 (define (%tile-inputs who x)
-  (let ((inputs (reverse (%tensors-in x '()))))
+  (let ((inputs (reverse (%tensors-in who x '()))))
     (if (null? inputs) (error (string-append who ": there is no tensor in") x) inputs)))
 
 ; How many tiles along each axis behind the first two, of at most as many elements as the largest tensor has there.

@@ -48,6 +48,7 @@ public:
   plans::Timeline timeline() const override;
   Picoseconds disk_end() const override { return time_.disk_end(); }
   std::int64_t device_budget() const override { return said_.memory_bytes; }
+  std::int64_t device_budget_asked() const override { return said_.memory_asked; }
   std::int64_t device_in_use() const override { return in_use_; }
   std::int64_t host_budget() const override { return said_.host_bytes; }
   std::int64_t host_in_use() const override { return host_in_use_; }

@@ -107,6 +107,7 @@ std::string ModelledSettings::wrong_with_policy(std::string_view name, std::stri
 
 // What follows from all of them together.
 bool ModelledSettings::finish(std::string& message) {
+  options_.memory_asked = options_.memory_bytes;
   if (bandwidth_ != 0) options_.rates.bytes_in = options_.rates.bytes_out = bandwidth_;
   if (bandwidth_out_ != 0) options_.rates.bytes_out = bandwidth_out_;
   Backing::Streaming& streaming = options_.streaming;

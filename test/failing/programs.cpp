@@ -67,7 +67,7 @@ bool understood(Program& p, const std::string& flags) {
       return starts(word, option) ? word.substr(std::string(option).size()) : std::string();
     };
     if (std::string v = value("--device="); !v.empty())
-      p.device = v;
+      p.device += (p.device.empty() ? "" : ";") + v;
     else if (word == "--files")
       p.files = true;
     else if (word == "--spill")

@@ -259,6 +259,8 @@ class Generator:
                 lambda: '(tanh (part-of (transpose-convolve %s %s %d) %d %d))' % (z, other(), r.randrange(1, 3), r.randrange(2), r.randrange(3)),
                 lambda: "(let ((z %s)) (+ z (average-pool (* z z) '(3 3) '(1 1) '(1 1) %s)))" % (z, r.choice(['#t', '#f'])),
                 lambda: "(average-pool (interpolate %s 2 '%s) 2)" % (z, r.choice(['nearest', 'linear', 'linear #t'])),
+                lambda: "(part-of (interpolate-to-size %s '(%d %d) '%s) 0 %d)" % (z, r.randrange(2, 6), r.randrange(4, 8), r.choice(['nearest', 'linear', 'linear #t']), r.randrange(2)),
+                lambda: "(interpolate-to-size (pad %s '(0 0 1 0) '(0 0 %d 2)) '(2 3) '%s)" % (z, r.randrange(3), r.choice(['nearest', 'linear', 'linear #t'])),
                 lambda: '(concat-tensors (list %s (sin (slice %s 1 1 1))) 1)' % (z, other()),
                 lambda: "(tanh (car (batch-normalization-training %s (fill '(1) .7 'f64) (fill '(1) .1 'f64) .5)))" % z,
                 lambda: "(let ((z %s)) (- z (mean z '(2 3) #t)))" % z,

@@ -5,7 +5,7 @@
 (define (f x)
   (if (> (sumall x) 0) x (- x)))
 (tiled f x 2)
-; expect error: sumall: tensor->number: the elements of this tensor are not known: a procedure given to `tiled` runs once on sizes alone
+; expect error: sumall: the elements of this tensor are not known: a procedure given to `tiled` runs once on sizes alone
 ; expect location: 2:10
 ;;; case decides-by-a-comparison
 (tiled (lambda (x) (if (> x 0) x (- x))) x 2)
@@ -15,10 +15,13 @@
 ; expect error: a condition: the elements of this tensor are not known
 ;;; case asks-whether-tensors-are-equal
 (tiled (lambda (x) (if (equal? x (* 1 x)) (sin x) x)) x 2)
-; expect error: eqv\?: the elements of this tensor are not known
+; expect error: error: equal\?: the elements of this tensor are not known
+;;; case asks-whether-tensors-are-the-same
+(tiled (lambda (x) (if (eqv? x (* 1 x)) (sin x) x)) x 2)
+; expect error: error: eqv\?: the elements of this tensor are not known
 ;;; case looks-for-a-tensor
 (tiled (lambda (x) (if (member (* 1 x) (list 0 "x" w x)) (sin x) x)) x 2)
-; expect error: eqv\?: the elements of this tensor are not known
+; expect error: error: member: the elements of this tensor are not known
 ;;; case tells-tensors-apart-by-types-and-sizes
 (write (equal? x (tiled (lambda (x) (if (or (equal? x w) (equal? x (cast x 'f32)) (equal? x 0) (not (equal? x x))) (sin x) x)) x 2))) ; expect: #t
 ;;; case tiles-in-tiles-that-cannot-be
@@ -33,9 +36,38 @@
 ;;; case forward-inside
 (tiled (lambda (x) (cdr (j* square x x))) x 2)
 ; expect error: a derivative: the elements of this tensor are not known
-;;; case stops-a-gradient
-(tiled (lambda (x) (stop-gradient x)) x 2)
-; expect error: a derivative: the elements of this tensor are not known
+;;; case derivative-by-a-procedure-of-the-library
+(tiled (lambda (x) (gradient sumall x)) x 2)
+; expect error: error: gradient: the elements of this tensor are not known
+;;; case handles-what-only-recording-refuses
+(write (call-with-error-handler
+  (lambda (message irritants) 1)
+  (lambda () (tiled (lambda (x) (call-with-error-handler (lambda (message irritants) (* 2 x)) (lambda () (if (> (sumall x) 0) x (- x))))) x 2))))
+; expect error: sumall: the elements of this tensor are not known
+;;; case handles-its-own-errors
+(define (f x) (call-with-error-handler (lambda (message irritants) (* 2 (car irritants))) (lambda () (error "odd" (sin x)))))
+(write (equal? (f x) (tiled f x 2))) ; expect: #t
+;;; case no-type-of-elements
+(tiled ReLU (list "a.npy" 'nonsense 0 '(1 1 4 4)) 2)
+; expect error: error: tiled: a\.npy: expected a type of elements in a file, one of \(u8 .* f64-be\), got nonsense
+;;; case no-type-of-elements-of-a-page
+(tile-plan ReLU (list 'tiff "a.tif" 0 '(1 1 4 4) 'nonsense) 2)
+; expect error: error: tile-plan: a\.tif: expected a type of elements in a file, one of .*, got nonsense
+;;; case no-type-of-elements-in-rows
+(read-rows (list "a.npy" 'nonsense 0 '(1 1 4 4)) 0 1)
+; expect error: error: read-rows: a\.npy: expected a type of elements in a file, such as f32, u8 or i16-be, got nonsense
+;;; case no-sizes-of-an-array
+(tiled ReLU (list "a.npy" 'f32 0 '(1 1 x 4)) 2)
+; expect error: error: tiled: a\.npy: expected a list of sizes, numbers from 0 on, got \(1 1 x 4\)
+;;; case no-first-byte
+(tiled ReLU (list "a.npy" 'f32 -1 '(1 1 4 4)) 2)
+; expect error: error: tiled: a\.npy: expected the number of the byte where the elements begin, from 0 on, got -1
+;;; case no-distance-of-rows
+(tiled ReLU (list "a.npy" 'f32 0 '(1 1 4 4) 'far) 2)
+; expect error: error: tiled: a\.npy: expected how many elements it is from one row to the next, a number from 0 on, got far
+;;; case no-file
+(tiled ReLU (list "no-such-file.npy" 'f32 0 '(1 1 4 4)) 2)
+; expect error: error: tiled: read-rows: no-such-file\.npy: cannot be opened
 ;;; case operands-that-do-not-fit
 (tiled (lambda (x)
   (convolve x w 1 1 1 7)) x 2)

@@ -85,6 +85,45 @@ class Tiles(ToolTest):
         for parts in (5, 17):
             self.assertEqual(self.in_parts(steps, parts, always=self.TWO), whole.output)
 
+    def test_tiles_fit_on_the_devices_that_they_are_dealt_over(self):
+        # Two full layers of 16 channels of 256 x 256 pixels are 8 MiB; of the device's memory a tile has what weights leave.
+        self.write("a.scm", """(define w (list (randn '(16 1 3 3) 'f32 'cpu 1) (randn '(16 16 3 3) 'f32 'cpu 2)))
+(define (net w x) (max-pool (tanh (convolve (tanh (convolve x (car w) 1 1)) (cadr w) 1 1)) 4))
+(define x (fill '(1 1 256 256) .5 'f32 'cpu))
+(write (sumall (square (cadr (cdr (*j (lambda (w) (sumall (square (tiled (lambda (x) (net w x)) x #f (map string->symbol (command-line)))))) w 1))))))""")
+        def run(memory, *names):
+            done = self.vmrun("--device=cpu", f"--device=emulated:0{memory}", "--device=emulated:1", "--stats", "a.scm", *names)
+            stats = json.loads(done.errors)
+            return float(done.output), stats["work"], stats["other_devices"][0]["memory_peak_bytes"]
+        value, work, peak = run("", "emulated:0")
+        self.assertGreater(peak, 12 << 20)
+        for names in (["emulated:0"], ["emulated:1", "emulated:0"], ["emulated:0"] * 2):
+            little, more_work, least = run(",memory=3MiB", *names)
+            self.assertLess(abs(little - value), 1e-4 * abs(value))
+            self.assertGreater(more_work, work)
+            self.assertLess(least, 3 << 20)
+        # It is the smallest that counts, and the same where the run goes on beside a device of another size.
+        self.write("b.scm", self.read("a.scm").decode() + "\n" + self.read("a.scm").decode().splitlines()[-1])
+        always = ["--device=cpu", "--device=emulated:1"]
+        whole = self.vmrun(*always, "--device=emulated:0,memory=3MiB", "--stats", "b.scm", "emulated:0")
+        first = self.vmrun(*always, "--device=emulated:0,memory=3MiB", f"--steps={json.loads(whole.errors)['steps'] // 3}", "--save=state.capsule", "b.scm", "emulated:0", code=75)
+        rest = self.vmrun(*always, "--device=emulated:0", "--stats", "--resume=state.capsule")
+        self.assertEqual(first.output + rest.output, whole.output)
+        self.assertEqual(json.loads(rest.errors)["steps"], json.loads(whole.errors)["steps"])
+
+    def test_the_next_tile_is_read_while_one_is_computed(self):
+        self.write("image.scm", """(write-npy "image.npy" (view (sin (arange (* 2 48 40))) '(1 2 48 40)))(write-npy "channels.npy" (view (sin (arange (* 9 48 40))) '(1 9 48 40)))""")
+        self.vmrun("image.scm")
+        self.write("a.scm", """(define w (fill (list 2 (string->number (cadr (command-line))) 3 3) .1))
+(define (net w x) (ReLU (convolve x w 1 1)))
+(write (sumall (square (cadr (*j (lambda (l) (sumall (tiled (lambda (x) (net (car l) x)) (npy-array (car (command-line))) '(4 3)))) (list w) 1)))))""")
+        stats = json.loads(self.vmrun("--stats", "a.scm", "image.npy", "2").errors)
+        # A tile is two channels, read one after the other; twelve tiles for the value and again for the sweep, of which the first is not foreseen.
+        self.assertEqual((stats["reads_expected"], stats["reads_wanted"]), (2 * 2 * 11, 2 * 2 * 11))
+        # More than eight pieces would drive each other out.
+        stats = json.loads(self.vmrun("--stats", "a.scm", "channels.npy", "9").errors)
+        self.assertEqual((stats["reads_expected"], stats["reads_wanted"]), (0, 0))
+
     def test_devices_beside_the_first(self):
         self.write("a.scm", "(write (map (lambda (d) (tensor-residence (ones '(1) 'f32 d))) '(cpu gpu emulated emulated:1)))(write (tensor-residence (ones '(1))))")
         for options, output in ((("--device=emulated", "--device=emulated:1"), "(cpu emulated emulated emulated:1)emulated"),

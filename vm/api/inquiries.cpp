@@ -222,6 +222,8 @@ cairn_status cairn_vm_statistics(const cairn_vm* vm, char** json) {
     count("encoded_bytes", s.encoded_bytes);
     count("encoding_bytes", s.encoding_bytes);
     put("largest_bound", cairn::text::format_flonum(s.largest_bound));
+    count("reads_expected", s.reads_expected);
+    count("reads_wanted", s.reads_wanted);
     count("rss_peak_bytes", cairn::api::peak_resident_bytes());
     if (vm->engine.tensor_world != nullptr && vm->engine.tensor_world->streaming() != nullptr)
       put("device", device_json(*vm->engine.tensor_world));

@@ -117,6 +117,11 @@ void read_everything(Engine& e, bytecode::ByteReader& in, std::string& warning) 
   e.state_spill = static_cast<std::int64_t>(counter(in));
   e.spill_refused = flag(in);
   const bool spill_used = flag(in);
+  e.device_budgets.resize(in.count(12));
+  for (auto& [name, bytes] : e.device_budgets) {
+    name = in.text();
+    bytes = static_cast<std::int64_t>(counter(in));
+  }
   schedule::CostTable::each(e.costs, [&](std::string_view, double& rate) { rate = std::bit_cast<double>(in.u64()); });
   if (!e.costs.sound()) throw Malformed("a rate is none that a table of costs can have");
   if (spill_used) e.use_spill_file();

@@ -300,6 +300,11 @@ void Image::write_behind_checksum(ImageWriter& w) const {
   w.out.u64(static_cast<std::uint64_t>(e.state_spill));
   w.out.u8(e.spill_refused ? 1 : 0);
   w.out.u8(e.spill_used ? 1 : 0);
+  w.out.u32(static_cast<std::uint32_t>(e.device_budgets.size()));
+  for (const auto& [name, bytes] : e.device_budgets) {
+    w.out.text(name);
+    w.out.u64(static_cast<std::uint64_t>(bytes));
+  }
   schedule::CostTable::each(e.costs, [&](std::string_view, double rate) { w.out.u64(std::bit_cast<std::uint64_t>(rate)); });
   w.out.u64(e.clock);
   w.out.u64(e.next_serial_now());

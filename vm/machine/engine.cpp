@@ -3,6 +3,7 @@
 
 #include "vm/explain/recorder.h"
 #include "vm/machine/errors.h"
+#include "vm/machine/recorded.h"
 #include "vm/schedule/asking.h"
 #include "vm/text/number.h"
 
@@ -88,6 +89,10 @@ Statistics Engine::statistics_now() const {
     s.spilled_bytes = file->written_bytes();
     s.fetched_bytes = file->read_bytes();
     s.stored_bytes = file->stored_bytes();
+  }
+  if (tensor_world != nullptr) {
+    s.reads_expected = tensor_world->ahead.expected();
+    s.reads_wanted = tensor_world->ahead.wanted();
   }
   s.live_objects_at_exit = heap_.live_objects();
   return s;
@@ -188,7 +193,7 @@ std::optional<Status> Engine::go_on() {
 
 bool Engine::has_handler(const ProgramError& error) {
   if (std::none_of(runs.rbegin(), runs.rend(), [](const Run& r) { return r.kind == RunKind::guarded; })) return false;
-  if (dynamic_cast<const Fault*>(&error) != nullptr) return false;
+  if (dynamic_cast<const Fault*>(&error) != nullptr || dynamic_cast<const tensors::RecordedError*>(&error) != nullptr) return false;
   if (dynamic_cast<const print::WorldError*>(&error) != nullptr && effects.replayed()) return false;
   const auto* of_user = dynamic_cast<const UserError*>(&error);
   thrown_ = Thrown{error.what(), of_user != nullptr ? of_user->irritants : value::kUnspecified};

@@ -42,7 +42,10 @@ ArrayInFile array_of(FileCall& call, Value v) {
   if (rest.is_pair()) rest = rest.pair()->cdr;
   const bool named = value::is_symbol(parts[1]) || value::is_string(parts[1]);
   const auto element = formats::element_named(named ? value::as_text(parts[1])->view() : std::string_view());
-  if (rest != value::kNull || !value::is_string(parts[0]) || !element) call.wrong(kArray, v);
+  if (rest != value::kNull || !value::is_string(parts[0]) || !named) call.wrong(kArray, v);
+  if (!element)
+    throw ProgramError(fmt::format("{}: {}: expected a type of elements in a file, such as f32, u8 or i16-be, got {}", call.name,
+                                   shown_path(value::as_text(parts[0])->view()), call.engine.describe(parts[1])));
   ArrayInFile out;
   out.path = value::as_text(parts[0])->view();
   out.element = *element;

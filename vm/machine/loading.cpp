@@ -189,6 +189,7 @@ void begin_budgets(Engine& engine) {
   engine.budget_asked = engine.options.memory_asked;
   engine.state_spill = engine.options.spill_bytes;
   engine.spill_refused = false;
+  engine.device_budgets.clear();
 }
 
 } // namespace

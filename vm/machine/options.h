@@ -96,6 +96,7 @@ struct Statistics { // docs/tools.md, --stats
   std::int64_t stored_bytes = 0;                      // what the former came to there, as some of it was encoded
   std::int64_t encoded_bytes = 0, encoding_bytes = 0; // of tensors that tapes kept with an error, and of what they kept of these
   double largest_bound = 0;                           // of the error of an element of these
+  std::uint64_t reads_expected = 0, reads_wanted = 0; // by this process, of those ahead of time (read_ahead.h)
   std::string schedule;
 };
 

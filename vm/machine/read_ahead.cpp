@@ -42,12 +42,14 @@ void ReadAhead::begin(std::unique_ptr<Job> job) {
     throw;
   }
   more_.notify_one();
+  ++expected_;
 }
 
 std::unique_ptr<ReadAhead::Job> ReadAhead::taken(Job& job, const ops::Meter& meter) {
   // A meter that counts polls, in tests, must not count how often this looks.
   constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
   const auto at = std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& one) { return one.get() == &job; });
+  ++wanted_;
   if (job.quick_ && abandon(job)) {
     release_abandoned(true); // it was left long ago: the thread does one at a time
     abandoned_ = std::move(*at);

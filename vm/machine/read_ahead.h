@@ -64,6 +64,9 @@ public:
   }
   // Gives all up. False: there was nothing.
   bool give_up() noexcept;
+  // How many reads were expected so far, and how many of these somebody came for while they still were.
+  std::uint64_t expected() const { return expected_; }
+  std::uint64_t wanted() const { return wanted_; }
 
 private:
   std::unique_ptr<Job> taken(Job& job, const ops::Meter& meter);
@@ -72,6 +75,7 @@ private:
   bool release_abandoned(bool waits) noexcept;
   void work();
 
+  std::uint64_t expected_ = 0, wanted_ = 0;
   std::deque<std::unique_ptr<Job>> jobs_; // the oldest first
   std::unique_ptr<Job> abandoned_;        // until the thread has left it
   ops::Meter meter_;                      // of the thread

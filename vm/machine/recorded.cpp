@@ -25,7 +25,7 @@ namespace {
 enum RecordedSlot : std::uint8_t { kMark, kType, kSizes, kResidence, kOperator, kOperands, kResult, kPlace, kRecordedSlots };
 static_assert(kRecordedSlots == kRecordedLength);
 
-constexpr std::string_view kMarkName = "%recorded", kKeyName = "%key";
+constexpr std::string_view kMarkName = "%recorded", kKeyName = "%key", kStopName = "stop-gradient";
 
 bool begins_with(Value v, std::uint64_t length, std::string_view symbol) {
   if (!value::is_vector(v) || value::as_vector(v)->length != length) return false;
@@ -138,7 +138,7 @@ bool same_recorded(Engine& engine, Value x, Value y) {
   };
   const Tensor a = described(x), b = described(y);
   if (a.dtype != b.dtype || a.shape != b.shape) return false;
-  refuse_recorded("eqv?");
+  refuse_recorded(engine, "eqv?");
 }
 
 bool is_recorded_comparison(Value v) { return is_recorded(v) && dtype_of_value(slots_of_recorded(v)[kType]) == ops::DType::u8; }
@@ -160,11 +160,27 @@ bool any_recorded(const ops::Operator& op, std::span<const Value> operands) {
   return false;
 }
 
-void refuse_recorded(std::string_view who) {
-  throw ProgramError(fmt::format("{}: the elements of this tensor are not known: a procedure given to `tiled` runs once on sizes "
-                                 "alone, and may not decide by elements or differentiate what it computes; compute what "
-                                 "decides outside of it",
-                                 who));
+void refuse_recorded(const Engine& engine, std::string_view who) {
+  const bool in_library = !located(engine, "").message.empty();
+  throw RecordedError(fmt::format("{}{}the elements of this tensor are not known: a procedure given to `tiled` runs once on sizes "
+                                  "alone, and may not decide by elements or differentiate what it computes; compute what "
+                                  "decides outside of it",
+                                  in_library ? "" : who, in_library ? "" : ": "));
+}
+
+Value stopped(Engine& engine, Value recorded) {
+  Heap& heap = engine.heap();
+  Owned operands(heap, heap.cons(Heap::retain(recorded), value::kNull));
+  value::Vector* const v = heap.make_vector(kRecordedSlots);
+  for (std::uint64_t k = 0; k < kRecordedSlots; ++k) v->items()[k] = value::kUnspecified;
+  Owned made(heap, value::of_other(v));
+  Value* const slots = v->items();
+  for (const RecordedSlot same : {kMark, kType, kSizes, kResidence}) slots[same] = Heap::retain(slots_of_recorded(recorded)[same]);
+  slots[kOperator] = heap.make_symbol(kStopName);
+  slots[kOperands] = operands.take();
+  slots[kResult] = value::integer(0);
+  slots[kPlace] = value::integer(number_of_place(engine));
+  return made.take();
 }
 
 Tensor description_of_recorded(Engine& engine, Value recorded) {
@@ -256,7 +272,7 @@ Value procedure_of_recorded(Engine& engine, TensorProcedure which, std::span<con
     return value::boolean(engine.tensors().find(device) == description_of_recorded(engine, operands[0]).home);
   }
   default:
-    refuse_recorded(bytecode::tensor_operators()[bytecode::kFirstTensorProcedure + static_cast<unsigned>(which)].name);
+    refuse_recorded(engine, bytecode::tensor_operators()[bytecode::kFirstTensorProcedure + static_cast<unsigned>(which)].name);
   }
 }
 

@@ -32,8 +32,16 @@ ops::Tensor description_of_recorded(Engine& engine, Value recorded);
 Value record(Engine& engine, const ops::Operator& op, std::span<const Value> operands);
 // size, tensor-type and their kind; ProgramError for those that look at elements.
 Value procedure_of_recorded(Engine& engine, bytecode::TensorProcedure which, std::span<const Value> operands);
-// Of who looks at elements or takes the derivative by them.
-[[noreturn]] void refuse_recorded(std::string_view who);
+// Of who looks at elements or takes the derivative by them; a procedure of the library that does is named by whoever locates the
+// error.
+[[noreturn]] void refuse_recorded(const Engine& engine, std::string_view who);
+// That refusal. What is not recorded has no such error, so no handler gets it: what it gave would be another value than without
+// tiles, and nobody would see that.
+struct RecordedError : ProgramError {
+  using ProgramError::ProgramError;
+};
+// The same tensor, through which no derivative passes: made by the operator stop-gradient of the library (owned).
+Value stopped(Engine& engine, Value recorded);
 
 // Random numbers of an operator that was recorded: its key, as an operand (owned), and back; false: v is none.
 Value value_of_key(Engine& engine, std::uint64_t key);

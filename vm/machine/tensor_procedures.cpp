@@ -2,6 +2,7 @@
 // places of numbers, and unpacked into new ones.
 #include "ops/operators/lossy.h"
 #include "ops/pieces.h"
+#include "ops/streaming/backing.h"
 #include "vm/bytecode/tensors.h"
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
@@ -304,6 +305,20 @@ Value list_to_tensor(Engine& engine, std::span<const Value> operands) {
   });
 }
 
+// What was said of it when it was first asked about: part of the state from then on.
+Value device_budget(Engine& engine, Value name) {
+  const std::string_view residence = residence_of_value(name);
+  if (residence.empty()) throw ProgramError("%device-budget: expected a residence, got " + engine.describe(name));
+  ops::Device& device = engine.tensors().device(residence);
+  auto& known = engine.device_budgets;
+  auto at = std::ranges::find(known, device.name(), [](const auto& one) -> const std::string& { return one.first; });
+  if (at == known.end()) {
+    const ops::Backing* const backing = device.backing();
+    at = known.emplace(known.end(), device.name(), backing == nullptr ? 0 : backing->device_budget_asked());
+  }
+  return at->second == 0 ? value::kFalse : value::integer(at->second);
+}
+
 // A machine without such a file keeps the elements where they are.
 Value put_aside(Engine& engine, Value v, bool to_file) {
   const Value primal = engine.primal(v);
@@ -384,6 +399,7 @@ Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> op
   if (which >= TensorProcedure::file_size) return file_procedure(engine, which, operands);
   if (which == TensorProcedure::memory_budget) return engine.budget_asked ? value::integer(engine.state_budget) : value::kFalse;
   if (which == TensorProcedure::file_budget) return value::integer(engine.may_spill() ? engine.state_spill : 0);
+  if (which == TensorProcedure::device_budget) return device_budget(engine, operands[0]);
   if (which == TensorProcedure::note_tiles) return note_tiles(engine, operands);
   if (which == TensorProcedure::text_of_place) return text_of_place(engine, operands[0]);
   if (which == TensorProcedure::may_vary) return value::boolean(may_vary(engine, operands[0]));

@@ -20,8 +20,8 @@ namespace {
 // Copies objects on demand and fills their slots through a list of pending ones.
 class Copier {
 public:
-  Copier(Engine& engine, Sharing sharing, const Leaf& leaf)
-      : engine_(engine), heap_(engine.heap()), sharing_(sharing), leaf_(leaf), pending_(heap_), copies_(heap_) {}
+  Copier(Engine& engine, Sharing sharing, const Leaf& leaf, bool stops)
+      : engine_(engine), heap_(engine.heap()), sharing_(sharing), leaf_(leaf), stops_(stops), pending_(heap_), copies_(heap_) {}
 
   Value run(Value v) {
     Value root = value::kUnspecified;
@@ -89,8 +89,10 @@ private:
       pending_.push_back({&pair->car, &made.get()->car, o, 0, keep, 1});
       return made.take();
     }
-    if (o->kind == Kind::vector && machine::tensors::is_recorded(value::of_other(o)))
-      machine::tensors::refuse_recorded("a derivative");
+    if (o->kind == Kind::vector && machine::tensors::is_recorded(value::of_other(o))) {
+      if (!stops_) machine::tensors::refuse_recorded(engine_, "a derivative");
+      return value::object_of(machine::tensors::stopped(engine_, value::of_other(o)));
+    }
     Held<Object> made(heap_, empty_like(heap_, o));
     const value::Slots from = value::slots_of(o);
     if (from.count != 0) // the first is filled first
@@ -139,6 +141,7 @@ private:
   Heap& heap_;
   Sharing sharing_;
   const Leaf& leaf_;
+  bool stops_;
   Visits visits_;
   value::ChargedStack<Slot> pending_;
   Met copies_;
@@ -146,10 +149,10 @@ private:
 
 } // namespace
 
-Value copy_value(Engine& engine, Value v, Sharing sharing, const Leaf& leaf) {
+Value copy_value(Engine& engine, Value v, Sharing sharing, const Leaf& leaf, bool stops) {
   if (is_leaf(v)) return leaf(v, nullptr, 0);
   if (!is_container(v)) return Heap::retain(v);
-  return Copier(engine, sharing, leaf).run(v);
+  return Copier(engine, sharing, leaf, stops).run(v);
 }
 
 bool contains(Heap& heap, Value v, const std::function<bool(Value)>& is) {

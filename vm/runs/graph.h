@@ -28,8 +28,9 @@ inline bool met_once(const value::Object* o) { return o->count == 1; }
 enum class Sharing { tree, graph, strip };
 
 // A copy of v with every number replaced by leaf(...), in preorder: car before cdr, elements and captures in order. Pairs,
-// vectors, closure blocks, and capsules with their frames are copied; everything else is shared.
-Value copy_value(Engine& engine, Value v, Sharing sharing, const Leaf& leaf);
+// vectors, closure blocks, and capsules with their frames are copied; everything else is shared. Recorded tensors, which have no
+// numbers to be replaced, are refused, or stopped where that is all that is asked for.
+Value copy_value(Engine& engine, Value v, Sharing sharing, const Leaf& leaf, bool stops = false);
 
 // Does a number or tensor for which `is` holds occur in v (inside pairs, vectors, closures, capsules)?
 bool contains(Heap& heap, Value v, const std::function<bool(Value)>& is);

@@ -69,7 +69,7 @@ PairedSlot next_of(value::ChargedStack<PairedSlot>& pending) {
 void put_children(Engine& engine, value::ChargedStack<PairedSlot>& pending, Value v, Value t, const char* what,
                   Value* to = nullptr) {
   Object* o = value::object_of(v);
-  if (machine::tensors::is_recorded(v)) machine::tensors::refuse_recorded("a derivative");
+  if (machine::tensors::is_recorded(v)) machine::tensors::refuse_recorded(engine, "a derivative");
   bool zero = is_exact_zero(t);
   bool alike = zero || (t.is_object() && t.tag() == v.tag() && value::object_of(t)->kind == o->kind);
   if (alike && !zero && o->kind == Kind::vector) alike = value::as_vector(v)->length == value::as_vector(t)->length;

@@ -19,7 +19,7 @@ Value without_derivatives(Engine& engine, Value v) {
   return copy_value(engine, v, Sharing::graph, [&](Value number, Object*, std::uint32_t) {
     const Value primal = engine.primal(number);
     return value::is_tensor(primal) ? machine::tensors::alias(engine, primal) : Heap::retain(primal);
-  });
+  }, true);
 }
 
 namespace {

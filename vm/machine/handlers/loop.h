@@ -183,7 +183,7 @@ inline bool idle(std::uint16_t f, Value v) { return (f & kLastUse) == 0 || !v.is
 
 // Comparisons of tensors give tensors of u8, which would be true whatever their elements are.
 void check_condition(const Engine& e, Value v) {
-  if (tensors::is_recorded_comparison(v)) tensors::refuse_recorded("a condition");
+  if (tensors::is_recorded_comparison(v)) tensors::refuse_recorded(e, "a condition");
   if (value::is_tensor(v) && value::tensor_of(v).dtype == ops::DType::u8)
     throw ProgramError(fmt::format(
         "{} is no condition: what comparisons of tensors give is looked at by its elements, as in (= 1 (tensor->number t))",

@@ -1,0 +1,20 @@
+; stop-gradient within what is tiled: the same value, and no derivative through it, as without tiles.
+(define (show x) (write x) (newline))
+(define x (randn '(1 2 9 8) 'f64 #f 1))
+(define w (randn '(2 2 3 3) 'f64 #f 2))
+(define (slope-at f x) (cdr (*j (lambda (x) (let ((y (f x))) (sumall (* y (sin y))))) x 1)))
+(define (curve f) (cdr (j* (lambda (x) (slope-at f x)) x (cos x))))
+(define (close? a b) (< (max-value (abs (- a b))) 1e-11))
+(define (check f)
+  (let ((g (lambda (x) (tiled f x '(3 2)))))
+    (list (equal? (f x) (g x)) (close? (slope-at f x) (slope-at g x)) (close? (cdr (j* f x (cos x))) (cdr (j* g x (cos x)))) (close? (curve f) (curve g)) (length (tile-plan f x '(3 2))))))
+(show (check (lambda (x) (let ((y (convolve x w 1 1))) (* y (stop-gradient (sin y))))))) ; expect: (#t #t #t #t 1)
+(show (check (lambda (x) (+ x (stop-gradient x)))))                                      ; expect: (#t #t #t #t 1)
+(show (check (lambda (x) (let ((l (stop-gradient (list x (vector (cos x) 3))))) (* x (+ (car l) (vector-ref (cadr l) 0))))))) ; expect: (#t #t #t #t 1)
+(show (check (lambda (x) (* x (permute (stop-gradient (permute x '(0 2 3 1))) '(0 3 1 2)))))) ; expect: (#t #t #t #t 1)
+(show (check (lambda (x) (* x (stop-gradient (softmax x 3))))))                          ; expect: (#t #t #t #t 1)
+(show (check (lambda (x) (* x (stop-gradient (mean x '(2 3) #t))))))                     ; expect: (#t #t #t #t 1)
+; Of a weight, and where nothing comes back at all.
+(define (both f) (lambda (w) (sumall (* (f (lambda (x) (* (convolve x w 1 1) (stop-gradient (convolve x w 1 1))))) x))))
+(show (close? (cdr (*j (both (lambda (f) (f x))) w 1)) (cdr (*j (both (lambda (f) (tiled f x 2))) w 1)))) ; expect: #t
+(show (map (lambda (f) (slope-at (lambda (x) (tiled f x 2)) x)) (list stop-gradient (lambda (x) (* 2 (stop-gradient x)))))) ; expect: (0 0)
