@@ -100,7 +100,7 @@
         (not (eq? operator '%normalized))
         (memq operator '(view permute transpose flip stack concat-tensors narrow-tensor crop chunk slice pad expand-tensor lower-triangle upper-triangle dropout dropout-planewise matmul
                          layer-normalization rms-normalization softmax log-softmax fused-scale-mask-softmax sum mean max-over min-over prod norm logsumexp
-                         variance argmax argmin sort argsort top-k cumulative-sum)))))
+                         variance argmax argmin sort argsort top-k cumulative-sum gather)))))
 
 ; There is nothing to divide in what has no elements, and nothing to read of it.
 (define (%any-empty? node nodes)
@@ -119,7 +119,7 @@
            #t)
           ((%pointwise? operator) #t)
           ((memq operator '(softmax log-softmax fused-scale-mask-softmax sum mean max-over min-over prod norm logsumexp variance argmax argmin
-                            sort argsort top-k cumulative-sum batch-normalization-test))
+                            sort argsort top-k cumulative-sum gather batch-normalization-test))
            (%near-along-space? node nodes leaves))
           (else #f))))
 (define (%pointwise? operator)

@@ -137,9 +137,25 @@
 ; What has the same value by operators that tiles know; or #f.
 (define (%made-of-others operator operands type sizes)
   (cond ((%of-groups? operator type sizes) (%group-normalized operands))
+        ((memq operator '(sum mean variance)) (%reduced-alike operator operands))
+        ((eq? operator 'adaptive-average-pool) (%pooled-to-one operands type))
         ((eq? operator 'roll) (%rolled (car operands) (cadr operands) (caddr operands)))
         ((eq? operator 'tile) (%repeated (car operands) (cadr operands)))
         (else #f)))
+
+; Sums over all axes, over one, over axes that are counted from the end, and variances of another count, as those over a list of axes that tiles know.
+(define (%reduced-alike operator operands)
+  (let* ((x (car operands)) (rank (length (size x))) (given (%operand operands 1 #f)) (keep? (if (pair? (cdr operands)) (pair? (memv #t (cdr operands))) #f))
+         (axes (if given (map (lambda (axis) (%axis (symbol->string operator) axis rank)) (%each-axis given '(0))) (iota rank)))
+         (count (apply * (map (lambda (axis) (list-ref (size x) axis)) axes))) (less (%operand operands 3 0)))
+    (define (reduced) (apply-operator operator (list x axes keep?)))
+    (cond ((not (memq (tensor-type x) '(f32 f64))) #f)
+          ((= less 0) (if (equal? axes given) #f (reduced)))
+          ((< less count) (* (reduced) (/ count (- count less))))
+          (else #f))))
+(define (%pooled-to-one operands type)
+  (let ((space (cddr (iota (length (size (car operands)))))))
+    (if (if (memq type '(f32 f64)) (%every? (lambda (n) (= n 1)) (%each-axis (cadr operands) space)) #f) (mean (car operands) space #t) #f)))
 
 ; Two parts that change places along each axis.
 (define (%rolled x shifts axes)

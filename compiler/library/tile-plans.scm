@@ -41,12 +41,33 @@
   (let ((nodes (vector-ref view 0)))
     (%note-tiles (map (lambda ((cons kind step))
                         (if (eq? kind 'segment)
-                            (let* ((tiles (vector-ref step 0)) (members (%members-of step))
-                                   (own (%trial members tiles view)) (whole (%trial members (map (lambda (n) 1) tiles) view)))
-                              (vector (map (lambda (n) (%node-operator (vector-ref nodes n))) members) tiles (cdr own) (exact->inexact (car own)) (exact->inexact (car whole))))
-                            (%node-operator (vector-ref nodes step))))
+                            (let ((all (%all-tiles-take step view)))
+                              (vector (%names-of (%members-of step) nodes) (vector-ref step 0) (cadr all) (exact->inexact (car all)) (exact->inexact (caddr all))))
+                            (let* ((node (vector-ref nodes step)) (parts (%parts-of-operand node nodes layouts)))
+                              (if parts (vector (list (%node-operator node)) parts 0 0. 0.) (%node-operator node)))))
                       steps)
-                 (%bytes-in-parts layouts nodes) (%aside? layouts nodes))))
+                 (apply + (map (lambda (step) (%bytes-given step view)) steps)) (%aside? layouts nodes))))
+(define (%names-of numbers nodes) (map (lambda (n) (%node-operator (vector-ref nodes n))) numbers))
+; (work most-bytes work-of-one): of all tiles, of the largest of them, and of one tile that is all, without halos. The first, one in the middle and the
+; last along each axis stand for the others.
+(define (%all-tiles-take segment view)
+  (let* ((members (%members-of segment)) (tiles (vector-ref segment 0)) (trial (%trial-segment members tiles view)))
+    (fold-left (lambda ((list work bytes one) (cons tile weight))
+                 (let ((takes (%tile-takes trial tile view))) (list (+ work (* weight (car takes))) (max bytes (cadr takes)) one)))
+               (list 0 0 (car (%trial members (map (lambda (n) 1) tiles) view)))
+               (%telling-tiles tiles (%node-places (vector-ref (vector-ref view 0) (car (vector-ref segment 3))))))))
+(define (%telling-tiles tiles space)
+  (if (null? tiles)
+      '((0 . 1))
+      (let* ((count (car tiles)) (n (if (null? space) #f (car space))) (others (%telling-tiles (cdr tiles) (if (null? space) '() (cdr space)))))
+        (append-map (lambda ((cons i weight)) (map (lambda ((cons tile times)) (cons (+ i (* count tile)) (* weight times))) others))
+                    (cond ((not n) '((0 . 1)))
+                          ((< count 4) (map (lambda (i) (cons i 1)) (iota count)))
+                          (else (list '(0 . 1) (cons (%longest (quotient count 2) count n) (- count 2)) (cons (- count 1) 1))))))))
+; Of what a step gives to others.
+(define (%bytes-given step view)
+  (apply + (map (lambda (n) (if (%any? (lambda (by) (<= 0 by)) (vector-ref (vector-ref view 1) n)) (%bytes-of-node (vector-ref (vector-ref view 0) n)) 0))
+                (if (eq? (car step) 'segment) (vector-ref (cdr step) 3) (list (cdr step))))))
 (define (%members-of segment) (map (lambda (member) (vector-ref member 0)) (vector-ref segment 1)))
 
 ; Where one operator alone takes more than all memory, of one tile or as a whole, nothing would help but to do otherwise. What is pointwise may be done
@@ -69,7 +90,14 @@
                             (said (vector-ref member 0) bytes
                                   (format "a tile of ~a needs of its operand ~a" (cdr box) (cdr most))
                                   (if counts "more tiles, or more memory, would help" "fewer channels, a smaller window, or more memory would help")))))
-                    (car (%tile-work (car trial) (cdr trial) tile))))
+                    (car (%tile-work (car trial) (cdr trial) tile)))
+          (for-each (lambda (n)
+                      (if (if (if (vector-ref layouts n) (< 0 (%file-budget)) #f) #f (< budget (%bytes-of-node (vector-ref nodes n))))
+                          (said n (%bytes-of-node (vector-ref nodes n)) (format "all of what it gives, ~a, is needed at once" (%node-sizes (vector-ref nodes n)))
+                                (if (vector-ref layouts n)
+                                    "a file for such borders (--spill), or more memory would help"
+                                    "a mean or another sum over it within f, or more memory would help"))))
+                    (vector-ref segment 3)))
         (let* ((node (vector-ref nodes (cdr step))) (operands (filter (lambda (n) (not (vector-ref layouts n))) (%nodes-in (%node-operands node))))
                (bytes (+ (%bytes-of-node node) (if (%pointwise? (%node-operator node)) 0 (fold-left max 0 (map (lambda (n) (%bytes-of-node (vector-ref nodes n))) operands))))))
           (if (if (view? node) #f (< budget bytes))
@@ -110,8 +138,8 @@
             #f)
         #f)))
 ; How the operand of a sum over space is divided.
-(define (%operand-layout node plan)
-  (if (%sum-over-space? node (%plan-nodes plan)) (%layout (cdar (%node-operands node)) plan) #f))
+(define (%operand-layout node plan) (%parts-of-operand node (%plan-nodes plan) (vector-ref plan 2)))
+(define (%parts-of-operand node nodes layouts) (if (%sum-over-space? node nodes) (vector-ref layouts (cdar (%node-operands node))) #f))
 
 ; Parts go to the file that waits for them (--spill) where with their cotangents they would take more than a quarter of the memory budget.
 (define (%aside? layouts nodes)

@@ -25,23 +25,24 @@
             (map (lambda (name) (tensor-residence (to-device (fill '() 0 'u8 'cpu) name))) names)
             (error "tiled: expected a list of the names of devices, got" names)))))
 
-; What tiled would do, by segment: the names of its operators, how many tiles along each axis, bytes that one holds while it is differentiated, and
-; its work as a multiple of what it would be without halos.
-(define (tile-plan f x . tiles)
-  (let* ((inputs (%tile-inputs "tile-plan" x))
+; What tiled would do, by segment: the names of its operators, how many tiles along each axis, bytes that the largest holds while it is differentiated,
+; its work as a multiple of what it would be without halos, and bytes of what it gives to others. An operator that is computed as a whole is in the list
+; as well, with #f for tiles, or, where it sums over the parts that tiles gave, with these.
+(define (tile-plan f x . options)
+  (let* ((inputs (%tile-inputs "tile-plan" x)) (tiles (if (null? options) '() (list (car options))))
+         (devices (%tile-devices (if (null? options) '() (cdr options))))
          (counts (%tile-counts "tile-plan" tiles inputs))
-         (graph (%tile-graph f x inputs))
-         (view (%view-of (vector-ref graph 0) (vector-ref graph 1) (%template-nodes (vector-ref graph 2)))))
-    (append-map (lambda ((cons kind segment))
-                  (if (eq? kind 'segment)
-                      (let* ((members (%members-of segment)) (tiles (vector-ref segment 0))
-                             (trial (%trial-segment members tiles view))
-                             (all (map (lambda (tile) (%tile-takes trial tile view)) (iota (apply * tiles)))))
-                        (list (list (map (lambda (n) (%node-operator (vector-ref (vector-ref graph 0) n))) members) tiles
-                                    (fold-left (lambda (most tile) (max most (cadr tile))) 0 all)
-                                    (exact->inexact (/ (apply + (map car all)) (car (%trial members (map (lambda (n) 1) tiles) view)))))))
-                      '()))
-                (%steps (vector-ref graph 0) (vector-ref graph 1) view counts inputs '()))))
+         (graph (%tile-graph f x inputs)) (nodes (vector-ref graph 0))
+         (wanted (%template-nodes (vector-ref graph 2))) (view (%view-of nodes (vector-ref graph 1) wanted))
+         (steps (%steps nodes (vector-ref graph 1) view counts inputs devices)) (layouts (%layouts steps nodes wanted)))
+    (map (lambda (step)
+           (append (if (eq? (car step) 'segment)
+                       (let ((all (%all-tiles-take (cdr step) view)))
+                         (list (%names-of (%members-of (cdr step)) nodes) (vector-ref (cdr step) 0) (cadr all) (exact->inexact (/ (car all) (caddr all)))))
+                       (let ((node (vector-ref nodes (cdr step))))
+                         (list (list (%node-operator node)) (%parts-of-operand node nodes layouts) (%bytes-of-node node) 1.)))
+                   (list (%bytes-given step view))))
+         steps)))
 
 (define (%tile-graph f x inputs) (%graph-of (f (car (%with-tensors x (%recorded-inputs inputs)))) inputs))
 (define (%tile-inputs who x)

@@ -219,7 +219,10 @@ std::string in_full(const Tiled& t) {
     const std::string names = step.operators.size() == 1 ? step.operators.front()
                                                          : fmt::format("{} to {} ({} operators)", step.operators.front(),
                                                                        step.operators.back(), step.operators.size());
-    out += fmt::format("    {}: {} tiles of {}, {:.2f} times its work without halos\n", names, fmt::join(step.tiles, " x "),
+    if (step.tile_bytes == 0)
+      out += fmt::format("    {}: over what {} tiles gave\n", names, fmt::join(step.tiles, " x "));
+    else
+      out += fmt::format("    {}: {} tiles of {}, {:.2f} times its work without halos\n", names, fmt::join(step.tiles, " x "),
                        bytes_text(step.tile_bytes), step.work);
   }
   end_of_whole();

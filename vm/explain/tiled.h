@@ -12,7 +12,7 @@ namespace cairn::explain {
 struct TiledStep {
   std::vector<std::string> operators; // in order
   std::vector<std::int64_t> tiles;    // along each axis; empty: as a whole
-  std::int64_t tile_bytes = 0;        // that one in the middle takes while it is differentiated, as foreseen
+  std::int64_t tile_bytes = 0;        // of the largest while it is differentiated, as foreseen; 0: a sum over what tiles gave
   double work = 1;                    // of all tiles, of what it would be without halos
   bool operator==(const TiledStep&) const = default;
 };
@@ -21,7 +21,7 @@ struct Tiled {
   std::string place; // of the call, "PROCEDURE at LOCATION"
   std::vector<TiledStep> steps;
   double work = 1;               // of all segments, of what it would be without halos
-  std::int64_t border_bytes = 0; // of what segments give to each other, without cotangents
+  std::int64_t border_bytes = 0; // of what steps give to others, without cotangents
   bool in_file = false;          // and may go to the file of --spill
   bool operator==(const Tiled&) const = default;
 };
