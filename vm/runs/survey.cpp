@@ -69,6 +69,13 @@ std::string of_device(const Engine& engine, std::uint64_t together) {
   return out;
 }
 
+// What a call of `tiled` takes while it is swept is no state of the run, and no plan counts it.
+std::string of_tiles(const Engine& engine) {
+  return engine.recorder == nullptr || engine.recorder->tiled().empty()
+             ? ""
+             : "  beside this there are tiles, one at a time, and borders with their cotangents, as told of `tiled`\n";
+}
+
 std::string told(const Engine& engine, const CheckpointState& s) {
   const std::string place = place_of_call(engine);
   if (!s.total_known)
@@ -84,14 +91,14 @@ std::string told(const Engine& engine, const CheckpointState& s) {
     const auto prospect = s.schedule->prospect(budget);
     const std::uint64_t whole = curve.back().budget;
     return out + table(curve, budget, prospect && prospect->fits ? std::optional(prospect->time) : std::nullopt) +
-           of_device(engine, budget == 0 ? whole : std::min(budget, whole));
+           of_device(engine, budget == 0 ? whole : std::min(budget, whole)) + of_tiles(engine);
   }
   if (s.work != nullptr) {
     const std::uint64_t tape = s.work->weight() * schedule::kRecordBytes;
     return out + fmt::format("  all of it fits on a tape of {}\n", bytes(tape)) +
-           of_device(engine, tape + static_cast<std::uint64_t>(engine.live_bytes()));
+           of_device(engine, tape + static_cast<std::uint64_t>(engine.live_bytes())) + of_tiles(engine);
   }
-  return out + light(s);
+  return out + light(s) + of_tiles(engine);
 }
 
 } // namespace
