@@ -111,7 +111,7 @@ public:
   virtual plans::Link disk_link() const = 0; // between the host's memory and the disk
   virtual plans::Picoseconds disk_end() const = 0;
 
-  virtual std::int64_t device_budget() const = 0; // bytes; 0: none
+  virtual std::int64_t device_budget() const = 0;       // bytes; 0: none
   virtual std::int64_t device_budget_asked() const = 0; // that somebody has asked for; 0: nothing was said
   virtual std::int64_t device_in_use() const = 0;
   virtual std::int64_t host_budget() const = 0;

@@ -211,7 +211,7 @@ class Rows(Loaders):
                               ("(read-rows (npy-array \"x.npy\") '(2))", "from 0 to 1, got 2"), ("(read-rows (npy-array \"x.npy\") '(-1))", "got -1"),
                               ("(read-rows (npy-array \"x.npy\") '(0.5))", "got 0.5"), ("(read-rows (npy-array \"x.npy\") 1 2)", "2 rows, not 2 from row 1"),
                               ("(read-rows '(\"x\" f32 0 (7)) '(0))", "24 bytes; 7 rows of 4"), ("(read-rows '(\"x\" f32 25 (0)) '())", "24 bytes"),
-                              ("(read-rows '(\"x\" f32 0 (100000000 100000000 100000000)) '(0))", "multiply|more than"), ("(read-rows '(\"x\" f33 0 (1)) '(0))", "an array in a file"),
+                              ("(read-rows '(\"x\" f32 0 (100000000 100000000 100000000)) '(0))", "multiply|more than"), ("(read-rows '(\"x\" f33 0 (1)) '(0))", "expected a type of elements in a file, such as f32, u8 or i16-be, got f33"),
                               ("(read-rows '(\"x\" f32 0 ()) '(0))", "an array in a file"), ("(read-rows '(\"x\" f32 0 (1 . 2)) '(0))", "an array in a file"),
                               ("(read-rows '(\"x\" f32 -1 (1)) '(0))", "not negative"), ("(read-rows 5 '(0))", "an array in a file"),
                               ("(read-rows '(\"../x\" f32 0 (1)) '(0))", "--read"), ("(raw-array \"x\" 'f64 1)", "no multiple"), ("(raw-array \"x\" 'f65)", "type"),

@@ -298,9 +298,10 @@ TiffPage::Place Tiff::piece(const TiffPage& page, std::int64_t number) {
   };
   const TiffPage::Place place{entry(page.places), entry(page.sizes)};
   const char* const what = page.tiles ? "tile" : "strip";
-  if (place.bytes == 0) throw FormatError(FormatError::kNowhere, fmt::format("has no bytes for {} {}: it is a sparse file; `gdal_translate -co "
-                                                           "SPARSE_OK=FALSE` writes it with all of its pieces",
-                                                           what, number));
+  if (place.bytes == 0)
+    throw FormatError(FormatError::kNowhere, fmt::format("has no bytes for {} {}: it is a sparse file; `gdal_translate -co "
+                                                         "SPARSE_OK=FALSE` writes it with all of its pieces",
+                                                         what, number));
   if (place.from > bytes_ || place.bytes > bytes_ - place.from)
     throw FormatError(std::min(place.from, bytes_),
                       fmt::format("has no {} {} there: the file ends before it does", what, number));

@@ -288,7 +288,7 @@ public:
   // Of devices that tiles were dealt over: what each was told to have, 0 where nothing was said. Part of the state, as numbers of
   // tiles follow from it: a run that goes on beside other devices computes the same ones.
   std::vector<std::pair<std::string, std::int64_t>> device_budgets;
-  bool spill_used = false;       // a plan has put something there: its buffer is charged from then on. Part of the state
+  bool spill_used = false; // a plan has put something there: its buffer is charged from then on. Part of the state
   // Below that the buffer of the file would take what it is to save.
   static constexpr std::int64_t kLeastBudgetOfSpilling = 2 * ops::SpillFile::kBuffer;
   bool may_spill() const { return state_spill != 0 && !spill_refused && state_budget >= kLeastBudgetOfSpilling; }

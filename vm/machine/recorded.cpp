@@ -35,6 +35,15 @@ bool begins_with(Value v, std::uint64_t length, std::string_view symbol) {
 
 const Value* slots_of_recorded(Value v) { return value::as_vector(v)->items(); }
 
+// Owned; all but the mark is still to be put there.
+Value new_recorded(Heap& heap) {
+  value::Vector* const v = heap.make_vector(kRecordedSlots);
+  for (std::uint64_t k = 0; k < kRecordedSlots; ++k) v->items()[k] = value::kUnspecified;
+  Owned made(heap, value::of_other(v));
+  v->items()[kMark] = heap.make_symbol(kMarkName);
+  return made.take();
+}
+
 // Small natural numbers in a list; false: it is something else.
 bool naturals(Value list, std::vector<std::int64_t>& out) {
   for (; list.is_pair(); list = list.pair()->cdr) {
@@ -162,20 +171,20 @@ bool any_recorded(const ops::Operator& op, std::span<const Value> operands) {
 
 void refuse_recorded(const Engine& engine, std::string_view who) {
   const bool in_library = !located(engine, "").message.empty();
-  throw RecordedError(fmt::format("{}{}the elements of this tensor are not known: a procedure given to `tiled` runs once on sizes "
-                                  "alone, and may not decide by elements or differentiate what it computes; compute what "
-                                  "decides outside of it",
-                                  in_library ? "" : who, in_library ? "" : ": "));
+  throw RecordedError(
+      fmt::format("{}{}the elements of this tensor are not known: a procedure given to `tiled` runs once on sizes "
+                  "alone, and may not decide by elements or differentiate what it computes; compute what "
+                  "decides outside of it",
+                  in_library ? "" : who, in_library ? "" : ": "));
 }
 
 Value stopped(Engine& engine, Value recorded) {
   Heap& heap = engine.heap();
-  Owned operands(heap, heap.cons(Heap::retain(recorded), value::kNull));
-  value::Vector* const v = heap.make_vector(kRecordedSlots);
-  for (std::uint64_t k = 0; k < kRecordedSlots; ++k) v->items()[k] = value::kUnspecified;
-  Owned made(heap, value::of_other(v));
-  Value* const slots = v->items();
-  for (const RecordedSlot same : {kMark, kType, kSizes, kResidence}) slots[same] = Heap::retain(slots_of_recorded(recorded)[same]);
+  Owned operands(heap, value::kNull);
+  operands.push(Heap::retain(recorded));
+  Owned made(heap, new_recorded(heap));
+  Value* const slots = value::as_vector(made.v)->items();
+  for (const RecordedSlot same : {kType, kSizes, kResidence}) slots[same] = Heap::retain(slots_of_recorded(recorded)[same]);
   slots[kOperator] = heap.make_symbol(kStopName);
   slots[kOperands] = operands.take();
   slots[kResult] = value::integer(0);
@@ -238,12 +247,9 @@ Value record(Engine& engine, const ops::Operator& op, std::span<const Value> giv
 
   Owned results(heap, value::kNull);
   for (unsigned i = types.count; i-- > 0;) {
-    value::Vector* const v = heap.make_vector(kRecordedSlots);
-    for (std::uint64_t k = 0; k < kRecordedSlots; ++k) v->items()[k] = value::kUnspecified;
-    Owned made(heap, value::of_other(v));
-    Value* const slots = v->items();
+    Owned made(heap, new_recorded(heap));
+    Value* const slots = value::as_vector(made.v)->items();
     const ops::Device* const here = types[i].device != nullptr ? types[i].device : device;
-    slots[kMark] = heap.make_symbol(kMarkName);
     slots[kType] = heap.make_symbol(ops::name_of(types[i].dtype));
     slots[kSizes] = list_of(heap, types[i].shape.sizes());
     slots[kResidence] = heap.make_symbol(here == nullptr ? engine.tensors().runtime.default_device().name() : here->name());

@@ -16,10 +16,13 @@ using value::Object;
 using value::Owned;
 
 Value without_derivatives(Engine& engine, Value v) {
-  return copy_value(engine, v, Sharing::graph, [&](Value number, Object*, std::uint32_t) {
-    const Value primal = engine.primal(number);
-    return value::is_tensor(primal) ? machine::tensors::alias(engine, primal) : Heap::retain(primal);
-  }, true);
+  return copy_value(
+      engine, v, Sharing::graph,
+      [&](Value number, Object*, std::uint32_t) {
+        const Value primal = engine.primal(number);
+        return value::is_tensor(primal) ? machine::tensors::alias(engine, primal) : Heap::retain(primal);
+      },
+      true);
 }
 
 namespace {
