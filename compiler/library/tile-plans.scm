@@ -337,7 +337,7 @@
 (define (%longest i count n)
   (if (>= (- (quotient (* (+ i 1) n) count) (quotient (* i n) count)) (quotient (+ n count -1) count)) i (%longest (remainder (+ i 1) count) count n)))
 (define (%bytes-of type) (case type ((f64 i64) 8) ((f32 i32) 4) ((bf16 i16) 2) (else 1)))
-; Of what is no product most of the time goes into memory.
+; Of what is no convolution most of the time goes into memory.
 (define (%work-of-element node described)
   (if (memq (%node-operator node) '(convolve convolve-add-tied transpose-convolve))
       (/ (* 2 (apply * (size (cadr described)))) (cadr (%node-sizes node)))
