@@ -138,6 +138,8 @@
 (define (%made-of-others operator operands type sizes)
   (cond ((%of-groups? operator type sizes) (%group-normalized operands))
         ((memq operator '(sum mean variance)) (%reduced-alike operator operands))
+        ((eq? operator 'mean-squared-error) (mean (square (- (car operands) (cadr operands)))))
+        ((eq? operator 'binary-cross-entropy-with-logits) (mean (- (softplus (car operands)) (* (cadr operands) (car operands)))))
         ((eq? operator 'adaptive-average-pool) (%pooled-to-one operands type))
         ((eq? operator 'roll) (%rolled (car operands) (cadr operands) (caddr operands)))
         ((eq? operator 'tile) (%repeated (car operands) (cadr operands)))

@@ -221,9 +221,9 @@ class Tiles(ToolTest):
         self.assertEqual(plain.output, told.output)
         place = "loss at a.scm:4:17"
         self.assertEqual(told.errors, f"""tiled at {place}
-    convolve to softmax (7 operators): 4 x 4 tiles of 194 KiB, 1.17 times its work without halos
+    convolve to softmax (7 operators): 4 x 4 tiles of 194 KiB, 1.13 times its work without halos
   borders      0 bytes
-  work         1.17 times that without halos
+  work         1.13 times that without halos
 tiled at {place}
     convolve to softmax (7 operators): 2 x 2 tiles of 679 KiB, 1.04 times its work without halos
   borders      0 bytes
