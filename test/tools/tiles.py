@@ -1,6 +1,7 @@
 """Images by tiles from files: runs that stop in the middle of a tile go on from a saved state, and memory does not grow with tiles."""
 import json
 import os
+import pathlib
 import unittest
 
 import driver
@@ -203,6 +204,17 @@ class Tiles(ToolTest):
         done = self.vmrun("--memory=24MiB", "a.scm", code=1)
         self.assertRegex(done.errors, r"a\.scm:3:16: error: tiled: softmax \(in net at a\.scm:2:3\) does not fit into the memory: each part of its result needs all of its operand, so it is "
                          r"computed as a whole, \(1 16 512 512\), 33554432 bytes with its result, and --memory has 25165824; an operator that is local")
+
+    def test_operators_that_need_only_their_place_are_known_to_tiles(self):
+        """Those that the declarations call so (docs/operators.md) are in %pointwise?, which says how they are computed on parts: a new one would be computed as a whole."""
+        root = pathlib.Path(__file__).resolve().parents[2]
+        rows = [[cell.strip() for cell in line.strip().strip("|").split(" | ")] for line in (root / "docs" / "operators.md").read_text().splitlines() if line.startswith("| `")]
+        needing = {row[0].strip("`") for row in rows if len(row) > 5 and row[5] == "its place"}
+        source = (root / "compiler" / "library" / "tile-axes.scm").read_text()
+        known = set(source[source.index("(define (%pointwise?"):].split("))", 1)[0].replace("(", " ").split())
+        of_numbers = set("* + - / < <= = abs acos asin atan cos exp expt log max min sin sqrt tan".split())  # recorded with a % in front, which %pointwise? takes for a sign
+        others = {"adam-step", "adam-update", "one-hot", "expand-tensor"}  # rules of optimisers; another axis; %near? has it
+        self.assertEqual(needing - known, of_numbers | others)
 
     def test_views_take_no_memory(self):
         self.write("a.scm", """(define x (fill '(1 1 1024 1024) .5))
