@@ -7,6 +7,7 @@
 #include "ops/emulated/stream.h"
 #include "ops/mixing.h"
 #include "ops/pages/host_pages.h"
+#include "ops/scratch_room.h"
 
 #include <fmt/format.h>
 
@@ -67,7 +68,7 @@ public:
     this->stream(stream).wait_until_not_full(meter());
     std::list<Work> made = this->stream(stream).one();
     Work& work = made.front();
-    ledger().make_way_for_scratch(); // what is refused later cannot be begun again
+    make_scratch_room(ledger(), launch.call(), 16); // what is refused later cannot be begun again
     work.scratch_limit = ledger().scratch_headroom();
     work.name = launch.op.name;
     work.kernel = launch.op.kernel;

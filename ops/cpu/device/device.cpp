@@ -6,6 +6,7 @@
 #include "ops/cpu/device/processor.h"
 #include "ops/cpu/device/workers.h"
 #include "ops/operator.h"
+#include "ops/scratch_room.h"
 
 #include <cstring>
 #include <stdexcept>
@@ -36,7 +37,7 @@ public:
     const KernelCall call = launch.call();
     if (meter == nullptr) return launch.op.kernel(call);
     // What overwrites its operands cannot be done again with more; no such kernel takes as much as is asked for here.
-    if (meter->held() && ledger().headroom() < kTimes * bytes_of(call)) ledger().make_way_for_scratch();
+    if (meter->held()) make_scratch_room(ledger(), call, 4);
     for (bool done = false; !done;) {
       meter->lend(ledger().scratch_headroom());
       try {
@@ -63,13 +64,6 @@ protected:
   void give_back_block(Block* block) override { arena_.give_back(block); }
 
 private:
-  static constexpr std::int64_t kTimes = 4;
-  static std::int64_t bytes_of(const KernelCall& call) {
-    std::int64_t bytes = Ledger::kScratchAlways;
-    for (const std::span<const View> views : {call.inputs, call.outputs})
-      for (const View& view : views) bytes += view.elements() * ops::bytes_of(view.dtype);
-    return bytes;
-  }
   void copy(char* to, const char* from, std::int64_t bytes) {
     const Meter::Installed installed(ledger().meter());
     cpu::in_stretches(bytes, [&](std::int64_t begin, std::int64_t end) {
