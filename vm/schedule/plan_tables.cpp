@@ -21,8 +21,9 @@ constexpr std::size_t kBetweenQuestions = 16; // parts of a run, each of some hu
 
 } // namespace
 
-Tables::Tables(const Profile& profile, const std::vector<Profile>& forms, Family family, unsigned octave, std::uint32_t cells)
-    : profile_(profile), forms_(forms), family_(family), octave_(octave), cells_(cells),
+Tables::Tables(const Profile& profile, const std::vector<Profile>& forms, Family family, unsigned octave, std::uint32_t cells,
+               const Tables* finer)
+    : profile_(profile), forms_(forms), family_(family), octave_(octave), cells_(cells), finer_(finer),
       nothing_(kInFrontOfRow + row_storage(width()), 0.0F) {
   const std::size_t count = profile.size();
   whole_ = std::make_unique_for_overwrite<float[]>(kInFrontOfRow + count * (count + 1) / 2 * row_storage(width()));
@@ -71,7 +72,7 @@ inline void Tables::add_option(const Group& group, std::size_t base, std::size_t
                                const float* row) {
   const Range& of_later = range(last, to);
   const Range& of_earlier = range(base, first);
-  const std::size_t start = std::max({group.need, of_later.least + group.keep, std::size_t{of_earlier.least}});
+  const std::size_t start = std::max({of_finer(), group.need, of_later.least + group.keep, std::size_t{of_earlier.least}});
   const std::size_t stop = std::max({start, of_later.enough + group.keep, std::size_t{of_earlier.enough}});
   const float least = group.cost + of_later.cost + of_earlier.cost;
   RowOption& option = options_[option_count_];
@@ -113,12 +114,16 @@ void Tables::fill(std::span<const Blocks> bases) {
 void Tables::fill(const Blocks& blocks, std::size_t to) {
   const std::size_t base = blocks.base();
   float* const row = whole(base, to);
-  std::fill_n(row, row_storage(width()), kNoPlan);
+  if (finer_ != nullptr) {
+    const float* const finer = finer_->whole_of(base, to);
+    for (std::size_t s = 0; s < of_finer(); ++s) row[s] = finer[2 * s];
+  }
+  std::fill(row + of_finer(), row + row_storage(width()), finer_ == nullptr ? kNoPlan : row[of_finer() - 1]);
   const std::uint64_t behind = profile_.cotangents[to];
   const auto need_of = [&](const Blocks::Block& block) { return round_up(std::max(block.sweep, block.running + behind)); };
   const std::span<const Blocks::Block> up_to = blocks.up_to(to);
   for (std::size_t i = up_to.size(); i-- > 0 && up_to[i].first == base;)
-    for (std::size_t s = need_of(up_to[i]); s < row_storage(width()); ++s) row[s] = std::min(row[s], up_to[i].cost);
+    for (std::size_t s = std::max(of_finer(), need_of(up_to[i])); s < row_storage(width()); ++s) row[s] = std::min(row[s], up_to[i].cost);
   options_.resize(std::max(options_.size(), 1 + (to - base) + blocks.within(to).size() + up_to.size()));
   for (std::size_t at = to; --at > base;) {
     const Blocks::Hold& hold = blocks.hold(at);

@@ -14,8 +14,10 @@ using Row = std::vector<float>;
 
 class Tables {
 public:
-  // Both outlive the tables.
-  Tables(const Profile& profile, const std::vector<Profile>& forms, Family family, unsigned octave, std::uint32_t cells);
+  // All of them outlive the tables. `finer` has cells of half the size, and is filled before; none for the first octave, and in
+  // the free family.
+  Tables(const Profile& profile, const std::vector<Profile>& forms, Family family, unsigned octave, std::uint32_t cells,
+         const Tables* finer);
   // Everything that starts from their base; bases come from the last to the first. The second of the free family.
   void fill(std::span<const Blocks> bases);
   void fill_free(const Parts& parts);
@@ -59,6 +61,8 @@ private:
     return static_cast<std::size_t>((bytes + (std::uint64_t{1} << octave_) - 1) >> octave_);
   }
 
+  // How many sizes are those of every second one of the finer table, where plans are rounded less.
+  std::size_t of_finer() const { return finer_ == nullptr ? 0 : cells_ / 2 + std::size_t{1}; }
   // Of reversing [from, to) from the held state at `from`.
   const float* nothing() const { return &nothing_[kInFrontOfRow]; }
   const float* whole_of(std::size_t from, std::size_t to) const {
@@ -108,6 +112,7 @@ private:
   Family family_;
   unsigned octave_;
   std::uint32_t cells_;
+  const Tables* finer_;
   std::unique_ptr<float[]> whole_;
   Row parting_, nothing_;
   std::vector<RowOption> options_;

@@ -71,7 +71,8 @@ Planner::Planner(const Profile& profile, std::uint64_t most_budget, const Planne
   family_ = limits.family ? *limits.family : affordable(profile.size(), coarsest - finest + 1, limits);
   if (family_ != Family::simple) forms_.clear();
   for (unsigned octave = finest; octave <= coarsest; ++octave)
-    tables_.push_back(std::make_unique<Tables>(profile, forms_, family_, octave, limits.cells));
+    tables_.push_back(std::make_unique<Tables>(profile, forms_, family_, octave, limits.cells,
+                                               family_ == Family::free || tables_.empty() ? nullptr : tables_.back().get()));
   std::vector<Parts> parts = parts_of(profile, forms_, profile.size(), profile.size(), 0);
   std::vector<Blocks> bases(kTogether, Blocks(family_));
   std::size_t together = 0;
