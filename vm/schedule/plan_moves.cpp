@@ -24,7 +24,12 @@ public:
       if (held) add(Move::Kind::drop, base);
       return;
     }
-    if (cells < t_.of_finer()) return Extraction(*t_.finer_, moves_).reverse(base, to, 2 * cells, held);
+    if (t_.finer_ != nullptr) {
+      // What the finer table does may be better than all that this one does with more.
+      const float* const row = t_.whole_of(base, to);
+      const std::size_t most = std::min(cells, t_.of_finer() - 1);
+      if (row[most] == row[cells]) return Extraction(*t_.finer_, moves_).reverse(base, to, 2 * most, held);
+    }
     Asking::now();
     std::vector<Parts> forms = parts_of(t_.profile_, t_.forms_, base, to, base);
     const Choice best = choice(forms, to, cells);

@@ -28,12 +28,17 @@ template <class Vector> [[gnu::always_inline]] inline void load(Vector& to, cons
 }
 
 template <class Vector, std::size_t groups>
-[[gnu::always_inline]] inline void lower_block(float* row, std::size_t at, const RowOption* const* from,
-                                               const RowOption* const* whole, const RowOption* const* to) {
+[[gnu::always_inline]] inline void lower_block(float* row, std::size_t at, float before,
+                                               const RowOption* const* from, const RowOption* const* whole,
+                                               const RowOption* const* to) {
   constexpr std::size_t kLanes = sizeof(Vector) / sizeof(float), kVectors = groups * kRowGroup / kLanes;
   Vector least[kVectors];
   Vector later, earlier, missing;
-  for (std::size_t i = 0; i < kVectors; ++i) load(least[i], row + at + i * kLanes);
+  const Vector most = before - Vector{};
+  for (std::size_t i = 0; i < kVectors; ++i) {
+    load(least[i], row + at + i * kLanes);
+    least[i] = most < least[i] ? most : least[i];
+  }
   for (; from != whole; ++from) {
     const RowOption& option = **from;
     const float* const left_out = &kLeftOut[kInFrontOfRow - (option.start - at)];
@@ -65,7 +70,9 @@ template <class Vector>
   first = first / kRowGroup * kRowGroup;
   float before = first == 0 ? std::numeric_limits<float>::infinity() : row[first - 1];
   for (std::size_t at = first, size; at < storage; at += size) {
-    const std::size_t left = (storage - at) / kRowGroup, groups = left >= kMostGroups ? kMostGroups : left >= 2 ? 2 : 1;
+    // A last block of one group would take as long to choose for as a large one.
+    const std::size_t left = (storage - at) / kRowGroup,
+                      groups = left <= kMostGroups ? left : std::min(kMostGroups - 1, left - 2);
     size = groups * kRowGroup;
     // Those that start within the block come first, from its middle to the left, then the others, to the right.
     const RowOption** from = at_hand + options.size();
@@ -78,13 +85,23 @@ template <class Vector>
       from -= static_cast<std::ptrdiff_t>(of_use & !whole);
     }
     const RowOption** const middle = at_hand + options.size();
-    if (groups == kMostGroups)
-      lower_block<Vector, kMostGroups>(row, at, from, middle, to);
-    else if (groups == 2)
-      lower_block<Vector, 2>(row, at, from, middle, to);
-    else
-      lower_block<Vector, 1>(row, at, from, middle, to);
-    for (std::size_t s = at; s < at + size; ++s) row[s] = before = std::min(row[s], before);
+    switch (groups) {
+    case 1:
+      lower_block<Vector, 1>(row, at, before, from, middle, to);
+      break;
+    case 2:
+      lower_block<Vector, 2>(row, at, before, from, middle, to);
+      break;
+    case 3:
+      lower_block<Vector, 3>(row, at, before, from, middle, to);
+      break;
+    case 4:
+      lower_block<Vector, 4>(row, at, before, from, middle, to);
+      break;
+    default:
+      lower_block<Vector, kMostGroups>(row, at, before, from, middle, to);
+    }
+    before = row[at + size - 1];
   }
 }
 

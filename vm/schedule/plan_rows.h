@@ -13,7 +13,7 @@ namespace cairn::schedule {
 inline constexpr std::size_t kRowGroup = 8;
 constexpr std::size_t row_storage(std::size_t width) { return (width + kRowGroup - 1) / kRowGroup * kRowGroup; }
 // As many floats have to be there in front of a row, whatever they are.
-inline constexpr std::size_t kInFrontOfRow = 4 * kRowGroup;
+inline constexpr std::size_t kInFrontOfRow = 5 * kRowGroup;
 
 // One of those that a row is the least of: cost + later + earlier, from size `start` on.
 struct RowOption {
