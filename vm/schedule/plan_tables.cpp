@@ -121,9 +121,9 @@ void Tables::fill(const Blocks& blocks, std::size_t to) {
   std::fill(row + of_finer(), row + row_storage(width()), finer_ == nullptr ? kNoPlan : row[of_finer() - 1]);
   const std::uint64_t behind = profile_.cotangents[to];
   const auto need_of = [&](const Blocks::Block& block) { return round_up(std::max(block.sweep, block.running + behind)); };
-  const std::span<const Blocks::Block> up_to = blocks.up_to(to);
+  const std::span<const Blocks::End> up_to = blocks.up_to(to);
   for (std::size_t i = up_to.size(); i-- > 0 && up_to[i].first == base;)
-    for (std::size_t s = std::max(of_finer(), need_of(up_to[i])); s < row_storage(width()); ++s) row[s] = std::min(row[s], up_to[i].cost);
+    for (std::size_t s = std::max(of_finer(), round_up(up_to[i].need)); s < row_storage(width()); ++s) row[s] = std::min(row[s], up_to[i].cost);
   options_.resize(std::max(options_.size(), 1 + (to - base) + blocks.within(to).size() + up_to.size()));
   for (std::size_t at = to; --at > base;) {
     const Blocks::Hold& hold = blocks.hold(at);
@@ -136,9 +136,9 @@ void Tables::fill(const Blocks& blocks, std::size_t to) {
     const std::size_t keep = round_up(block.keep);
     add_option({std::max(need_of(block), keep), keep, block.cost}, base, block.first, block.last, to, row);
   }
-  for (const Blocks::Block& block : up_to) {
-    if (block.first == base || round_up(block.least) >= width()) break;
-    add_option({need_of(block), 0, block.cost}, base, block.first, block.last, to, row);
+  for (const Blocks::End& end : up_to) {
+    if (end.first == base || round_up(end.least) >= width()) break;
+    add_option({round_up(end.need), 0, end.cost}, base, end.first, to, to, row);
   }
   lower_to_options(base, to);
   note_range(base, to);
