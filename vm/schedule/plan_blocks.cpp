@@ -1,5 +1,7 @@
 #include "vm/schedule/plan_blocks.h"
 
+#include "vm/schedule/plan_rows.h"
+
 namespace cairn::schedule {
 namespace {
 
@@ -22,7 +24,10 @@ void Blocks::assign(const std::vector<Parts>& forms, std::span<const std::uint64
   base_ = parts.base();
   within_.clear();
   up_to_.clear();
-  holds_.clear();
+  const std::size_t boundaries = parts.end() - base_;
+  holds_.cost.resize(boundaries + kRowGroup);
+  holds_.running.resize(boundaries + kRowGroup);
+  holds_.keep.resize(boundaries + kRowGroup);
   of_within_.assign(1, 0);
   of_up_to_.assign(1, 0);
   for (std::size_t last = base_ + 1; last <= parts.end(); ++last) {
@@ -42,7 +47,10 @@ void Blocks::assign(const std::vector<Parts>& forms, std::span<const std::uint64
     }
     note_least(std::span(up_to_).subspan(of_up_to_.back()), [](const End& end) { return end.need; });
     of_up_to_.push_back(up_to_.size());
-    holds_.push_back({parts.cost(last, last), parts.advance_peak(last), parts.newer(last)});
+    const std::size_t at = last - base_ - 1;
+    holds_.cost[at] = parts.cost(last, last);
+    holds_.running[at] = parts.advance_peak(last);
+    holds_.keep[at] = parts.newer(last);
   }
   note_least(std::span(within_), [](const Block& block) { return std::max(block.running, block.sweep); });
 }
