@@ -40,7 +40,8 @@ void Blocks::assign(const std::vector<Parts>& forms, std::span<const std::uint64
         const std::uint64_t running = std::max(tapes.tape_peak, of_form.advance_peak(first));
         if (family_ != Family::simple || first == base_)
           add_form(within_, from_within,
-                   {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last), cost, running, tapes.sweep_peak, tapes.keep, 0});
+                   {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last), cost, running, tapes.sweep_peak,
+                    tapes.keep, 0});
         add_form(up_to_, from_up_to,
                  {static_cast<std::uint32_t>(first), cost, std::max(tapes.sweep_peak, running + cotangents[last]), 0});
       }

@@ -65,8 +65,8 @@ public:
 private:
   Family family_;
   std::size_t base_ = 0;
-  std::vector<Block> within_; // by `last`
-  std::vector<End> up_to_;    // by where they end
+  std::vector<Block> within_;                     // by `last`
+  std::vector<End> up_to_;                        // by where they end
   std::vector<std::size_t> of_within_, of_up_to_; // how many have a smaller `last` than each boundary; no larger one
   Holds holds_;
 };

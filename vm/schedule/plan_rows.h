@@ -15,8 +15,8 @@ constexpr std::size_t row_storage(std::size_t width) { return (width + kRowGroup
 // As many floats have to be there in front of a row, whatever they are.
 inline constexpr std::size_t kInFrontOfRow = 5 * kRowGroup;
 
-// What is known of rows, each in an array of its own. In sizes: the least with a plan, and from where on more is of no use; what it
-// costs there. As many numbers have to be there behind the last one as one vector has.
+// What is known of rows, each in an array of its own. In sizes: the least with a plan, and from where on more is of no use; what
+// it costs there. As many numbers have to be there behind the last one as one vector has.
 struct Ranges {
   std::vector<std::int32_t> least, enough;
   std::vector<float> cost;
@@ -27,7 +27,8 @@ struct Ranges {
   }
 };
 struct RangesFrom { // from somewhere on
-  RangesFrom(const Ranges& ranges, std::size_t at) : least(&ranges.least[at]), enough(&ranges.enough[at]), cost(&ranges.cost[at]) {}
+  RangesFrom(const Ranges& ranges, std::size_t at)
+      : least(&ranges.least[at]), enough(&ranges.enough[at]), cost(&ranges.cost[at]) {}
   const std::int32_t *least, *enough;
   const float* cost;
 };
@@ -53,7 +54,8 @@ public:
   void clear(std::size_t most);
   std::size_t size() const { return count_; }
   // `later` may begin up to `start` in front of a row. From `stop` on it comes to `least`.
-  void add(bool of_use, std::int32_t start, std::int32_t stop, float least, std::int32_t later, std::int32_t earlier, float cost) {
+  void add(bool of_use, std::int32_t start, std::int32_t stop, float least, std::int32_t later, std::int32_t earlier,
+           float cost) {
     start_[count_] = start;
     stop_[count_] = stop;
     least_[count_] = least;

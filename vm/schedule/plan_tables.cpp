@@ -5,6 +5,7 @@
 #include "vm/schedule/asking.h"
 
 #include <limits>
+#include <new>
 
 namespace cairn::schedule {
 namespace {
@@ -25,13 +26,14 @@ Tables::Tables(const Profile& profile, const std::vector<Profile>& forms, Family
                const Tables* finer)
     : profile_(profile), forms_(forms), family_(family), octave_(octave), cells_(cells), finer_(finer) {
   const std::size_t count = profile.size();
+  if (place(0, count) + count * row_storage(width()) > INT32_MAX) throw std::bad_alloc(); // rows are told by 32 bits
   whole_ = std::make_unique_for_overwrite<float[]>(kInFrontOfRow + (count * (count + 1) / 2 + 1) * row_storage(width()));
   std::fill_n(whole_.get(), kInFrontOfRow, kNoPlan);
   std::fill_n(whole(0, 0), row_storage(width()), 0.0F);
   by_end_.resize(count * (count + 1) / 2);
   by_start_.resize(count * (count + 1) / 2);
-  for (std::size_t to = 0; to <= count; ++to) ends_.push_back(static_cast<std::int32_t>(to == 0 ? 0 : place(0, to)));
   ends_.resize(count + 1 + kRowGroup);
+  for (std::size_t to = 1; to <= count; ++to) ends_[to] = static_cast<std::int32_t>(place(0, to));
   if (family == Family::free) parting_.assign(count * (count + 1) * (count + 2) / 6 * width(), kNoPlan);
 }
 
@@ -153,7 +155,8 @@ void Tables::fill(const Blocks& blocks, std::size_t to) {
   const auto need_of = [&](const Blocks::Block& block) { return round_up(std::max(block.sweep, block.running + behind)); };
   const std::span<const Blocks::End> up_to = blocks.up_to(to);
   for (std::size_t i = up_to.size(); i-- > 0 && up_to[i].first == base;)
-    for (std::size_t s = std::max(of_finer(), round_up(up_to[i].need)); s < row_storage(width()); ++s) row[s] = std::min(row[s], up_to[i].cost);
+    for (std::size_t s = std::max(of_finer(), round_up(up_to[i].need)); s < row_storage(width()); ++s)
+      row[s] = std::min(row[s], up_to[i].cost);
   options_.clear(std::max(to - base, blocks.within(to).size() + up_to.size()) + 1);
   add_holds(blocks, to);
   options_.lower(whole_.get(), place(base, to), row_storage(width()));
