@@ -111,9 +111,9 @@ inline void Tables::add_option(const Group& group, std::size_t base, std::size_t
   }
   start = std::min(start, width());
   // Rows need not even be looked at if it is no better anywhere.
-  const bool of_use = (start < width()) & (least < row[std::min<std::size_t>(start, cells_)]);
-  options_.add(of_use, static_cast<std::int32_t>(start), static_cast<std::int32_t>(std::clamp(stop, start, width())), least,
-               static_cast<std::int32_t>(place(last, to)) - static_cast<std::int32_t>(group.keep),
+  const int of_use = static_cast<int>(start < width()) & static_cast<int>(least < row[std::min<std::size_t>(start, cells_)]);
+  options_.add(of_use != 0, static_cast<std::int32_t>(start), static_cast<std::int32_t>(std::clamp(stop, start, width())), least,
+               static_cast<std::int32_t>(place(last, to) - std::min(group.keep, start)),
                static_cast<std::int32_t>(place(base, first)), group.cost);
 }
 
