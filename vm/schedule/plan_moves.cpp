@@ -16,13 +16,19 @@ constexpr float kNever = std::numeric_limits<float>::infinity();
 
 class Extraction {
 public:
-  explicit Extraction(const Tables& tables) : t_(tables) {}
+  Extraction(const Tables& tables, std::vector<Move>& moves) : t_(tables), moves_(moves) {}
 
   // Reverses [base, to), whose start is the current state, and held if `held`; lets go of it.
   void reverse(std::size_t base, std::size_t to, std::size_t cells, bool held) {
     if (base == to) {
       if (held) add(Move::Kind::drop, base);
       return;
+    }
+    if (t_.finer_ != nullptr) {
+      // What the finer table does may be better than all that this one does with more.
+      const float* const row = t_.whole_of(base, to);
+      const std::size_t most = std::min(cells, t_.of_finer() - 1);
+      if (row[most] == row[cells]) return Extraction(*t_.finer_, moves_).reverse(base, to, 2 * most, held);
     }
     Asking::now();
     std::vector<Parts> forms = parts_of(t_.profile_, t_.forms_, base, to, base);
@@ -74,8 +80,6 @@ public:
     }
   }
 
-  std::vector<Move> moves;
-
 private:
   struct Choice {
     std::size_t first = 0, last = 0;
@@ -100,7 +104,7 @@ private:
     });
     return best;
   }
-  void add(Move::Kind kind, std::size_t at) { moves.push_back({kind, static_cast<std::uint32_t>(at), 0}); }
+  void add(Move::Kind kind, std::size_t at) { moves_.push_back({kind, static_cast<std::uint32_t>(at), 0}); }
   void advance(std::size_t from, std::size_t to) {
     for (std::size_t i = from; i < to; ++i) add(Move::Kind::advance, i);
   }
@@ -112,9 +116,9 @@ private:
   }
   // From the current state: tapes, what lies behind them, sweeps.
   void go(std::size_t first, std::size_t last, std::size_t to, std::size_t left, std::uint32_t form = 0) {
-    for (std::size_t i = first; i < last; ++i) moves.push_back({Move::Kind::tape, static_cast<std::uint32_t>(i), form});
+    for (std::size_t i = first; i < last; ++i) moves_.push_back({Move::Kind::tape, static_cast<std::uint32_t>(i), form});
     if (last < to) reverse(last, to, left, false);
-    for (std::size_t i = last; i-- > first;) moves.push_back({Move::Kind::sweep, static_cast<std::uint32_t>(i), form});
+    for (std::size_t i = last; i-- > first;) moves_.push_back({Move::Kind::sweep, static_cast<std::uint32_t>(i), form});
   }
   // What is left in front, from the base, which is held unless nothing is left.
   void finish(std::size_t base, std::size_t first, std::size_t cells) {
@@ -200,19 +204,20 @@ private:
   }
 
   const Tables& t_;
+  std::vector<Move>& moves_;
 };
 
 std::vector<Move> Tables::moves(std::size_t cells) const {
-  Extraction extraction(*this);
-  if (profile_.size() != 0) extraction.reverse(0, profile_.size(), cells, true);
-  return std::move(extraction.moves);
+  std::vector<Move> moves;
+  if (profile_.size() != 0) Extraction(*this, moves).reverse(0, profile_.size(), cells, true);
+  return moves;
 }
 
 std::vector<Move> Tables::moves(const std::vector<std::uint32_t>& held, const std::vector<Row>& entry, std::size_t to,
                                 std::size_t cells) const {
-  Extraction extraction(*this);
-  extraction.enter(held, entry, to, cells);
-  return std::move(extraction.moves);
+  std::vector<Move> moves;
+  Extraction(*this, moves).enter(held, entry, to, cells);
+  return moves;
 }
 
 std::vector<Move> refined(const std::vector<Move>& moves, const std::vector<std::uint32_t>& boundaries) {

@@ -98,6 +98,18 @@ void Parts::add_birth(std::size_t birth, std::size_t first) {
       const std::uint64_t tapes = std::min(all, of_tapes);
       return beside(all, at_end, tapes - std::min(tapes, in_common));
     };
+    if (next == shared.end() && at_start == 0) { // nothing changes any more
+      const std::uint64_t alone = std::min(aside, bytes), at_its_end = alone - std::min(alone, common);
+      if (alone == 0) return;
+      for (Sums* const end = sums + (end_ - i); sums != end; ++sums) {
+        sums->beside_both += alone;
+        sums->beside_end += at_its_end;
+        sums->alone += alone;
+        sums->aside += alone;
+        sums->aside_beside_end += at_its_end;
+      }
+      return;
+    }
     if (next == shared.end() || next->interval != i) {
       const std::uint64_t at_its_end = beside_end(aside, bytes, common), alone = std::min(aside, bytes);
       sums->beside_both += beside(aside, at_start, bytes);

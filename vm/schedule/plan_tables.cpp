@@ -5,6 +5,7 @@
 #include "vm/schedule/asking.h"
 
 #include <limits>
+#include <new>
 
 namespace cairn::schedule {
 namespace {
@@ -21,13 +22,18 @@ constexpr std::size_t kBetweenQuestions = 16; // parts of a run, each of some hu
 
 } // namespace
 
-Tables::Tables(const Profile& profile, const std::vector<Profile>& forms, Family family, unsigned octave, std::uint32_t cells)
-    : profile_(profile), forms_(forms), family_(family), octave_(octave), cells_(cells),
-      nothing_(kInFrontOfRow + row_storage(width()), 0.0F) {
+Tables::Tables(const Profile& profile, const std::vector<Profile>& forms, Family family, unsigned octave, std::uint32_t cells,
+               const Tables* finer)
+    : profile_(profile), forms_(forms), family_(family), octave_(octave), cells_(cells), finer_(finer) {
   const std::size_t count = profile.size();
-  whole_ = std::make_unique_for_overwrite<float[]>(kInFrontOfRow + count * (count + 1) / 2 * row_storage(width()));
+  if (place(0, count) + count * row_storage(width()) > INT32_MAX) throw std::bad_alloc(); // rows are told by 32 bits
+  whole_ = std::make_unique_for_overwrite<float[]>(kInFrontOfRow + (count * (count + 1) / 2 + 1) * row_storage(width()));
   std::fill_n(whole_.get(), kInFrontOfRow, kNoPlan);
-  ranges_.resize(count * (count + 1) / 2);
+  std::fill_n(whole(0, 0), row_storage(width()), 0.0F);
+  by_end_.resize(count * (count + 1) / 2);
+  by_start_.resize(count * (count + 1) / 2);
+  ends_.resize(count + 1 + kRowGroup);
+  for (std::size_t to = 1; to <= count; ++to) ends_[to] = static_cast<std::int32_t>(place(0, to));
   if (family == Family::free) parting_.assign(count * (count + 1) * (count + 2) / 6 * width(), kNoPlan);
 }
 
@@ -67,37 +73,64 @@ void Tables::relax(float* out, const Group& group, const float* later, const flo
   lower_each(out + group.need, later + (group.need - group.keep), earlier + group.need, group.cost, width() - group.need);
 }
 
-inline void Tables::add_option(const Group& group, std::size_t base, std::size_t first, std::size_t last, std::size_t to,
-                               const float* row) {
-  const Range& of_later = range(last, to);
-  const Range& of_earlier = range(base, first);
-  const std::size_t start = std::max({group.need, of_later.least + group.keep, std::size_t{of_earlier.least}});
-  const std::size_t stop = std::max({start, of_later.enough + group.keep, std::size_t{of_earlier.enough}});
-  const float least = group.cost + of_later.cost + of_earlier.cost;
-  RowOption& option = options_[option_count_];
-  option = {whole_of(last, to) - group.keep,
-            whole_of(base, first),
-            group.cost,
-            least,
-            static_cast<std::uint32_t>(start),
-            static_cast<std::uint32_t>(std::min<std::size_t>(stop, cells_))};
-  // Rows need not even be looked at if it is no better anywhere.
-  option_count_ +=
-      static_cast<std::size_t>(start < width()) & static_cast<std::size_t>(least < row[std::min<std::size_t>(start, cells_)]);
+void Tables::add_holds(const Blocks& blocks, std::size_t to) {
+  const std::size_t base = blocks.base();
+  if (base + 1 == to) return;
+  const Blocks::Holds& holds = blocks.holds();
+  options_.add({.count = to - base - 1,
+                .running = holds.running.data(),
+                .keep = holds.keep.data(),
+                .cost = holds.cost.data(),
+                .later = RangesFrom(by_end_, pair(base + 1, to)),
+                .earlier = RangesFrom(by_start_, pair_by_start(base, base + 1)),
+                .later_row = static_cast<std::int32_t>(place(base + 1, to)),
+                .later_step = static_cast<std::int32_t>(row_storage(width())),
+                .earlier_rows = &ends_[base + 1],
+                .earlier_base = static_cast<std::int32_t>(base * row_storage(width())),
+                .behind = profile_.cotangents[to],
+                .octave = octave_,
+                .from = static_cast<std::int32_t>(of_finer())},
+               static_cast<std::int32_t>(row_storage(width())));
 }
 
-void Tables::lower_to_options(std::size_t from, std::size_t to) {
-  if (option_count_ != 0) row_loop_.lower(whole(from, to), row_storage(width()), std::span(options_).first(option_count_));
-  option_count_ = 0;
+inline void Tables::add_option(const Group& group, std::size_t base, std::size_t first, std::size_t last, std::size_t to,
+                               const float* row) {
+  std::size_t start = std::max(of_finer(), group.need), stop = 0;
+  float least = group.cost;
+  if (last != to) {
+    const std::size_t later = pair(last, to);
+    start = std::max(start, static_cast<std::size_t>(by_end_.least[later]) + group.keep);
+    stop = static_cast<std::size_t>(by_end_.enough[later]) + group.keep;
+    least += by_end_.cost[later];
+  }
+  if (first != base) {
+    const std::size_t earlier = pair_by_start(base, first);
+    start = std::max(start, static_cast<std::size_t>(by_start_.least[earlier]));
+    stop = std::max(stop, static_cast<std::size_t>(by_start_.enough[earlier]));
+    least += by_start_.cost[earlier];
+  }
+  start = std::min(start, width());
+  // Rows need not even be looked at if it is no better anywhere.
+  const int of_use = static_cast<int>(start < width()) & static_cast<int>(least < row[std::min<std::size_t>(start, cells_)]);
+  options_.add(of_use != 0, static_cast<std::int32_t>(start), static_cast<std::int32_t>(std::clamp(stop, start, width())), least,
+               static_cast<std::int32_t>(place(last, to) - std::min(group.keep, start)),
+               static_cast<std::int32_t>(place(base, first)), group.cost);
 }
 
 void Tables::note_range(std::size_t from, std::size_t to) {
   const float* row = whole_of(from, to);
   const auto behind = [&](auto&& is_more) {
-    return static_cast<std::uint32_t>(std::partition_point(row, row + width(), is_more) - row);
+    return static_cast<std::int32_t>(std::partition_point(row, row + width(), is_more) - row);
   };
-  ranges_[pair(from, to)] = {behind([](float cost) { return cost == kNoPlan; }),
-                             behind([&](float cost) { return cost > row[cells_]; }), row[cells_]};
+  const std::int32_t least = behind([](float cost) { return cost == kNoPlan; }),
+                     enough = behind([&](float cost) { return cost > row[cells_]; });
+  const auto note = [&](Ranges& ranges, std::size_t at) {
+    ranges.least[at] = least;
+    ranges.enough[at] = enough;
+    ranges.cost[at] = row[cells_];
+  };
+  note(by_end_, pair(from, to));
+  note(by_start_, pair_by_start(from, to));
 }
 
 void Tables::fill(std::span<const Blocks> bases) {
@@ -113,29 +146,30 @@ void Tables::fill(std::span<const Blocks> bases) {
 void Tables::fill(const Blocks& blocks, std::size_t to) {
   const std::size_t base = blocks.base();
   float* const row = whole(base, to);
-  std::fill_n(row, row_storage(width()), kNoPlan);
+  if (finer_ != nullptr) {
+    const float* const finer = finer_->whole_of(base, to);
+    for (std::size_t s = 0; s < of_finer(); ++s) row[s] = finer[2 * s];
+  }
+  std::fill(row + of_finer(), row + row_storage(width()), finer_ == nullptr ? kNoPlan : row[of_finer() - 1]);
   const std::uint64_t behind = profile_.cotangents[to];
   const auto need_of = [&](const Blocks::Block& block) { return round_up(std::max(block.sweep, block.running + behind)); };
-  const std::span<const Blocks::Block> up_to = blocks.up_to(to);
+  const std::span<const Blocks::End> up_to = blocks.up_to(to);
   for (std::size_t i = up_to.size(); i-- > 0 && up_to[i].first == base;)
-    for (std::size_t s = need_of(up_to[i]); s < row_storage(width()); ++s) row[s] = std::min(row[s], up_to[i].cost);
-  options_.resize(std::max(options_.size(), 1 + (to - base) + blocks.within(to).size() + up_to.size()));
-  for (std::size_t at = to; --at > base;) {
-    const Blocks::Hold& hold = blocks.hold(at);
-    const std::size_t keep = round_up(hold.keep);
-    add_option({std::max(round_up(hold.running + behind), keep), keep, hold.cost}, base, at, at, to, row);
-  }
-  lower_to_options(base, to);
+    for (std::size_t s = std::max(of_finer(), round_up(up_to[i].need)); s < row_storage(width()); ++s)
+      row[s] = std::min(row[s], up_to[i].cost);
+  options_.clear(std::max(to - base, blocks.within(to).size() + up_to.size()) + 1);
+  add_holds(blocks, to);
+  options_.lower(whole_.get(), place(base, to), row_storage(width()));
   for (const Blocks::Block& block : blocks.within(to)) {
     if (round_up(block.least) >= width()) break;
     const std::size_t keep = round_up(block.keep);
     add_option({std::max(need_of(block), keep), keep, block.cost}, base, block.first, block.last, to, row);
   }
-  for (const Blocks::Block& block : up_to) {
-    if (block.first == base || round_up(block.least) >= width()) break;
-    add_option({need_of(block), 0, block.cost}, base, block.first, block.last, to, row);
+  for (const Blocks::End& end : up_to) {
+    if (end.first == base || round_up(end.least) >= width()) break;
+    add_option({round_up(end.need), 0, end.cost}, base, end.first, to, to, row);
   }
-  lower_to_options(base, to);
+  options_.lower(whole_.get(), place(base, to), row_storage(width()));
   note_range(base, to);
 }
 

@@ -14,8 +14,10 @@ using Row = std::vector<float>;
 
 class Tables {
 public:
-  // Both outlive the tables.
-  Tables(const Profile& profile, const std::vector<Profile>& forms, Family family, unsigned octave, std::uint32_t cells);
+  // All of them outlive the tables. `finer` has cells of half the size, and is filled before; none for the first octave, and in
+  // the free family.
+  Tables(const Profile& profile, const std::vector<Profile>& forms, Family family, unsigned octave, std::uint32_t cells,
+         const Tables* finer);
   // Everything that starts from their base; bases come from the last to the first. The second of the free family.
   void fill(std::span<const Blocks> bases);
   void fill_free(const Parts& parts);
@@ -41,17 +43,16 @@ private:
     std::size_t need = 0, keep = 0;
     float cost = 0;
   };
-  struct Range { // of a row, in cells: the least with a plan, and from where on more memory is of no use; what it costs there
-    std::uint32_t least = 0, enough = 0;
-    float cost = 0;
-  };
   // For one base: the least cost of reversing [base, to) when `at` is the current state and may be held until it is of no use.
   struct Passing {
     std::vector<Row> rows; // by pair(at, to)
   };
-  static constexpr Range kNothing{0, 0, 0};
   std::size_t width() const { return std::size_t{cells_} + 1; }
   static std::size_t pair(std::size_t from, std::size_t to) { return to * (to - 1) / 2 + from; }
+  // The same with what starts at the same boundary together.
+  std::size_t pair_by_start(std::size_t from, std::size_t to) const {
+    return from * (2 * profile_.size() - from + 1) / 2 + to - from - 1;
+  }
   static std::size_t triple(std::size_t base, std::size_t first, std::size_t to) {
     return (to - 1) * to * (to + 1) / 6 + first * (first + 1) / 2 + base;
   }
@@ -59,13 +60,15 @@ private:
     return static_cast<std::size_t>((bytes + (std::uint64_t{1} << octave_) - 1) >> octave_);
   }
 
-  // Of reversing [from, to) from the held state at `from`.
-  const float* nothing() const { return &nothing_[kInFrontOfRow]; }
-  const float* whole_of(std::size_t from, std::size_t to) const {
-    return from == to ? nothing() : &whole_[kInFrontOfRow + pair(from, to) * row_storage(width())];
+  // How many sizes are those of every second one of the finer table, where plans are rounded less.
+  std::size_t of_finer() const { return finer_ == nullptr ? 0 : cells_ / 2 + std::size_t{1}; }
+  // Of reversing [from, to) from the held state at `from`: where its row lies. That of nothing lies in front of all others.
+  std::size_t place(std::size_t from, std::size_t to) const {
+    return kInFrontOfRow + (from == to ? 0 : (pair(from, to) + 1) * row_storage(width()));
   }
-  const Range& range(std::size_t from, std::size_t to) const { return from == to ? kNothing : ranges_[pair(from, to)]; }
-  float* whole(std::size_t from, std::size_t to) { return &whole_[kInFrontOfRow + pair(from, to) * row_storage(width())]; }
+  const float* nothing() const { return &whole_[kInFrontOfRow]; }
+  const float* whole_of(std::size_t from, std::size_t to) const { return &whole_[place(from, to)]; }
+  float* whole(std::size_t from, std::size_t to) { return &whole_[place(from, to)]; }
   // Of reversing only [first, to) in one go from the held state at `base`.
   const float* parting(std::size_t base, std::size_t first, std::size_t to) const {
     return &parting_[triple(base, first, to) * width()];
@@ -93,10 +96,9 @@ private:
   Group step(const Parts& parts, std::size_t at, std::size_t to) const; // over interval `at`
   // out = min(out, group + later with what the group leaves of the memory + earlier), wherever the group has what it needs.
   void relax(float* out, const Group& group, const float* later, const float* earlier) const;
-  // The same of a row of `whole_`, which is a plan's: what it is made from is noted, unless that is no better anywhere, and then
-  // gone through at once.
+  // The same of a row of `whole_`, which is a plan's: what it is made from is noted, and then gone through at once.
+  void add_holds(const Blocks& blocks, std::size_t to);
   void add_option(const Group& group, std::size_t base, std::size_t first, std::size_t last, std::size_t to, const float* row);
-  void lower_to_options(std::size_t from, std::size_t to);
   void fill(const Blocks& blocks, std::size_t to);
   void note_range(std::size_t from, std::size_t to);
   void fill_free(const Parts& parts, Passing& passing, std::size_t to);
@@ -108,12 +110,13 @@ private:
   Family family_;
   unsigned octave_;
   std::uint32_t cells_;
+  const Tables* finer_;
   std::unique_ptr<float[]> whole_;
-  Row parting_, nothing_;
-  std::vector<RowOption> options_;
-  std::size_t option_count_ = 0;
-  RowLoop row_loop_;
-  std::vector<Range> ranges_; // of the rows of whole_
+  Row parting_;
+  RowOptions options_;
+  // Of the rows of whole_, by where they end and by where they start. There are none of the row of nothing.
+  Ranges by_end_, by_start_;
+  std::vector<std::int32_t> ends_; // where the row of [0, to) lies
 };
 
 } // namespace cairn::schedule

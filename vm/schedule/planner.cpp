@@ -11,7 +11,7 @@ namespace {
 constexpr double kOperations = 1.5e9;
 
 // Bases whose rows are filled together: they are made from the same rows of later ones, which are in the cache then.
-constexpr std::size_t kTogether = 4;
+constexpr std::size_t kTogether = 8;
 
 // How many rows are added up for one table: parts of the run, times what can be done first.
 double rows(std::size_t intervals, Family family) {
@@ -71,7 +71,8 @@ Planner::Planner(const Profile& profile, std::uint64_t most_budget, const Planne
   family_ = limits.family ? *limits.family : affordable(profile.size(), coarsest - finest + 1, limits);
   if (family_ != Family::simple) forms_.clear();
   for (unsigned octave = finest; octave <= coarsest; ++octave)
-    tables_.push_back(std::make_unique<Tables>(profile, forms_, family_, octave, limits.cells));
+    tables_.push_back(std::make_unique<Tables>(profile, forms_, family_, octave, limits.cells,
+                                               family_ == Family::free || tables_.empty() ? nullptr : tables_.back().get()));
   std::vector<Parts> parts = parts_of(profile, forms_, profile.size(), profile.size(), 0);
   std::vector<Blocks> bases(kTogether, Blocks(family_));
   std::size_t together = 0;
@@ -84,7 +85,7 @@ Planner::Planner(const Profile& profile, std::uint64_t most_budget, const Planne
       for (const auto& tables : tables_) tables->fill_free(parts.front());
       continue;
     }
-    bases[together++].assign(parts);
+    bases[together++].assign(parts, profile_.cotangents);
     if (together < kTogether && base > 0) continue;
     for (const auto& tables : tables_) tables->fill(std::span(bases).first(together));
     together = 0;
