@@ -26,9 +26,9 @@ std::int64_t parts_of_batch(std::int64_t batch) {
   return parts;
 }
 // Multiplications. Nobody can stop a call of the library, so it has about the first of these, some fortieth of a second on one
-// core: a part of the batch, or a band of a picture. Pictures of more than the second are left to our own loops, and so are those
-// of weights of more than the third.
-constexpr double kWorthPart = 1 << 30, kMostInPicture = 8 * kWorthPart, kMostToWeights = 2 * kWorthPart;
+// core: a part of the batch, or a band of a picture. What is not to be cut and has more than the second is left to our own loops,
+// and so are weights of more than the third.
+constexpr double kWorthPart = 1 << 30, kMostUncut = 8 * kWorthPart, kMostToWeights = 2 * kWorthPart;
 
 // Thin groups and large windows the library multiplies as matrices, for which it copies what windows look at: an element of that
 // costs as much as so many multiplications, of which there is one for each channel of the result in the group.
@@ -113,7 +113,7 @@ std::optional<cairn_math_convolution> band(const cairn_math_convolution& whole, 
   return part;
 }
 
-// A call, in bands if it is one picture that has too much work for one.
+// A call, in bands if it is one picture that has too much work for one. False: the library has no memory, or bands cannot be cut.
 bool convolve_in_bands(const cairn_math& library, const cairn_math_convolution& whole, double work) {
   const std::int64_t rows = (whole.kind == CAIRN_MATH_TO_SMALL ? whole.small : whole.large)[3 - whole.axes];
   const auto bands = std::min(rows, static_cast<std::int64_t>(std::ceil(work / kWorthPart)));
@@ -121,7 +121,7 @@ bool convolve_in_bands(const cairn_math& library, const cairn_math_convolution& 
   std::vector<cairn_math_convolution> calls;
   for (std::int64_t i = 0; i < bands; ++i) {
     const std::optional<cairn_math_convolution> part = band(whole, rows * i / bands, rows * (i + 1) / bands);
-    if (!part) return convolve(library, whole);
+    if (!part) return work <= kMostUncut && convolve(library, whole);
     calls.push_back(*part);
   }
   for (cairn_math_convolution& call : calls) {
@@ -165,7 +165,8 @@ bool convolved_by_library(cairn_math_written kind, const Convolution& c, const V
   }
   if (to_weights && work > kMostToWeights * static_cast<double>(parts))
     parts = static_cast<std::int64_t>(std::min(static_cast<double>(batch), std::ceil(work / kWorthPart)));
-  if (work > (to_weights ? kMostToWeights : kMostInPicture) * static_cast<double>(parts)) return false;
+  const auto rows = static_cast<double>((kind == CAIRN_MATH_TO_SMALL ? small : large).shape[2]);
+  if (work > (to_weights ? kMostToWeights : std::max(kMostUncut, kWorthPart * rows)) * static_cast<double>(parts)) return false;
   const cairn_math* const library = math_library();
   if (library == nullptr) return false;
 
