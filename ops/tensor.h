@@ -111,7 +111,8 @@ void set_contiguous(Tensor& t);
 // The same description without storage.
 Tensor description(Tensor t);
 // The strides of a pointwise result: those that its operands share (channels that lie last stay there) where these lie without
-// gaps, or row-major ones. Numbers, and operands that are stretched to its shape, as what is added to each channel, are not asked.
+// gaps, or row-major ones. Numbers, and operands that are stretched to its shape, as what is added to each channel, are not
+// asked.
 void set_shared_layout(Tensor& result, std::span<const Tensor> operands);
 // The axes in the order in which elements lie in memory, the outermost first.
 std::array<int, kMostAxes> axes_in_memory(const Tensor& t);

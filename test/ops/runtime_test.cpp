@@ -126,7 +126,9 @@ TEST_CASE("pointwise results keep the layout of their operands") {
   CHECK(applied(w.rt, OperatorId::add, {a, weak_number(1, true)}).strides == a.strides);
   const Tensor of_channels = counted(w, {3, 1, 1}); // stretched, by the operator or before it
   CHECK(applied(w.rt, OperatorId::add, {a, of_channels}).strides == a.strides);
-  CHECK(applied(w.rt, OperatorId::add, {applied(w.rt, OperatorId::expand, {of_channels}, with({list({2, 3, 4, 5})})), a}).strides == a.strides);
+  CHECK(
+      applied(w.rt, OperatorId::add, {applied(w.rt, OperatorId::expand, {of_channels}, with({list({2, 3, 4, 5})})), a}).strides ==
+      a.strides);
   CHECK(applied(w.rt, OperatorId::add, {a, counted(w, {2, 3, 4, 5})}).contiguous());
   CHECK(applied(w.rt, OperatorId::add, {of_channels, counted(w, {4, 1})}).contiguous());
   CHECK(applied(w.rt, OperatorId::sum, {a}, with({list({0}), integer(1)})).contiguous());

@@ -223,7 +223,7 @@ std::string in_full(const Tiled& t) {
       out += fmt::format("    {}: over what {} tiles gave\n", names, fmt::join(step.tiles, " x "));
     else
       out += fmt::format("    {}: {} tiles of {}, {:.2f} times its work without halos\n", names, fmt::join(step.tiles, " x "),
-                       bytes_text(step.tile_bytes), step.work);
+                         bytes_text(step.tile_bytes), step.work);
   }
   end_of_whole();
   return out + fmt::format("  borders      {}{}\n  work         {:.2f} times that without halos\n", bytes_text(t.border_bytes),

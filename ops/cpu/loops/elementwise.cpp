@@ -163,8 +163,8 @@ struct Traversal {
   }
 
   // An operand that lies otherwise than the output is read with long strides along the output's rows. The axis that lies closest
-  // in it comes next to the innermost one, of which rows are short then, so that what one row brings to the cache is used by those
-  // behind it.
+  // in it comes next to the innermost one, of which rows are short then, so that what one row brings to the cache is used by
+  // those behind it.
   void bring_near() {
     std::size_t last = rank - 1;
     for (unsigned k = 0; k < inputs; ++k) {
@@ -174,7 +174,9 @@ struct Traversal {
         if (operands[k].strides[i] != 0 && operands[k].strides[i] < operands[k].strides[nearest]) nearest = i;
       if (nearest == last) continue;
       if (rank < kMostAxes) last = divide_rows();
-      auto to_the_end = [&](auto& of_axes) { std::rotate(of_axes.begin() + nearest, of_axes.begin() + nearest + 1, of_axes.begin() + last); };
+      auto to_the_end = [&](auto& of_axes) {
+        std::rotate(of_axes.begin() + nearest, of_axes.begin() + nearest + 1, of_axes.begin() + last);
+      };
       to_the_end(sizes);
       each([&](StagedOperand& o) { to_the_end(o.strides); });
       return;
