@@ -38,11 +38,18 @@
 
 ; What is computed of whole lines gives whole lines, whatever part of them is wanted: these lie along other axes than those of space.
 (define (%whole-lines node box)
-  (if (if box (memq (%node-operator node) '(%normalized layer-normalization rms-normalization softmax log-softmax fused-scale-mask-softmax sort argsort top-k cumulative-sum)) #f)
-      (fold-left (lambda (box axis n)
-                   (if (memv axis (%node-axes node)) box (cons (%with-item (car box) axis 0) (%with-item (cdr box) axis n))))
-                 box (iota (length (%node-sizes node))) (%node-sizes node))
-      box))
+  (define (whole-along lines?)
+    (fold-left (lambda (box axis n) (if (lines? axis) (cons (%with-item (car box) axis 0) (%with-item (cdr box) axis n)) box))
+               box (iota (length (%node-sizes node))) (%node-sizes node)))
+  (cond ((not box) #f)
+        ((memq (%node-operator node) '(%normalized layer-normalization rms-normalization softmax log-softmax fused-scale-mask-softmax sort argsort top-k cumulative-sum))
+         (whole-along (lambda (axis) (not (memv axis (%node-axes node))))))
+        ((%in-groups? node) (whole-along (lambda (axis) (= axis 1))))
+        (else box)))
+; A part of the channels would be of other groups, or of a part of one.
+(define (%in-groups? node)
+  (let ((at (case (%node-operator node) ((convolve transpose-convolve) 5) ((convolve-add-tied) 6) (else #f))))
+    (if at (not (= 1 (%operand (map cdr (%node-operands node)) at 1))) #f)))
 
 ; Of a tile, #f where it has none: what lacks an axis of space is all in the first tile along that.
 (define (%output-box node counts tile)

@@ -46,7 +46,8 @@
                             (let* ((node (vector-ref nodes step)) (parts (%parts-of-operand node nodes layouts)))
                               (if parts (vector (list (%node-operator node)) parts 0 0. 0.) (%node-operator node)))))
                       steps)
-                 (apply + (map (lambda (step) (%bytes-given step view)) steps)) (%aside? layouts nodes))))
+                 (apply + (map (lambda (step) (%bytes-given step view)) steps)) (%aside? layouts nodes)
+                 (let ((placed (filter (lambda (node) (<= 0 (%node-place node))) (vector->list nodes)))) (if (null? placed) -1 (%node-place (car placed)))))))
 (define (%names-of numbers nodes) (map (lambda (n) (%node-operator (vector-ref nodes n))) numbers))
 ; (work most-bytes work-of-one): of all tiles, of the largest of them, and of one tile that is all, without halos. The first, one in the middle and the
 ; last along each axis stand for the others.

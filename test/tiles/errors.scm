@@ -127,3 +127,6 @@
 ;;; case more-than-devices
 (tiled ReLU x 2 '(cpu) 7)
 ; expect error: tiled: too many arguments
+;;; case capsules-of-what-is-recorded
+(tiled (lambda (x) (interrupt (lambda (x) (sin (cos x))) x 3)) (ones '(1 1 4 4)) 2)
+; expect error: tiled: f gives a capsule, .*resume it within f, or interrupt outside
