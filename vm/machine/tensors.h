@@ -41,9 +41,9 @@ public:
   void charge(std::int64_t bytes, std::int64_t beside) override { heap_.charge(heap_.tensors, bytes, beside); }
   ops::Meter* meter() override { return &meter_; }
   std::int64_t headroom() override { return heap_.headroom(); }
-  // Whatever gives way to a tensor does to it: the oldest of what waits, one after the other, so it is no matter how far a disk
-  // is.
-  bool make_way_for_scratch() override { return heap_.budget() != 0 && heap_.makes_way(1); }
+  // What was read ahead, or the oldest of what waits for the file, one after the other, so it is no matter how far a disk is. A
+  // device that streams gives nothing up within a launch.
+  bool make_way_for_scratch() override { return heap_.budget() != 0 && (give_up_reads() || cpu_->make_way(1) != 0); }
   // What was read before it is wanted, or again.
   bool give_up_reads() noexcept {
     const bool pieces = tiff_pieces.give_up();
