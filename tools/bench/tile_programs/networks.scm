@@ -1,6 +1,6 @@
 ; The gradient of a network of an image by its parameters: NETWORK WAY SIZE WIDTH TYPE [TILES [FILE]]. Networks are vgg-16, vgg-19 and darknet (DarkNet-19),
 ; without norms as the paper on segmented tiles has them, resnet-50 and unet, both with batch normalisation of all places; behind each stand a mean over
-; space and a linear layer. WIDTH is the channels of the first layer: 64, of DarkNet 32. With FILE the image is read from there. Ways are
+; space, which is tiled with it, and a linear layer. WIDTH is the channels of the first layer: 64, of DarkNet 32. With FILE the image is read from there. Ways are
 ;   whole, checkpoint, tiles  the gradient; prints the loss, the sizes of the first and the last parameter's gradient, the seconds by the clock and the
 ;                             bytes of all parameters;
 ;   value, value-tiles        the loss alone;
@@ -79,11 +79,11 @@
 (define p (list (car made) (* .01 (randn (list (* channels width) 10) type 'cpu 8))))
 (define image (if file (npy-array file) (randn (list 1 3 n n) type 'cpu 9)))
 (define (features way p image)
-  (define (f x) ((cdr made) p x))
+  (define (f x) (mean ((cdr made) p x) '(2 3)))
   (cond ((not (equal? way "tiles")) (f image))
         ((= tiles 0) (tiled f image))
         (else (tiled f image tiles))))
-(define (loss-of way image) (lambda ((list p linear)) (sumall (square (matmul (mean (features way p image) '(2 3)) linear)))))
+(define (loss-of way image) (lambda ((list p linear)) (sumall (square (matmul (features way p image) linear)))))
 (define loss (loss-of way image))
 (define (flat p) (cond ((tensor? p) (list p)) ((pair? p) (append (flat (car p)) (flat (cdr p)))) (else '())))
 (define (mapped f p) (cond ((tensor? p) (f p)) ((pair? p) (cons (mapped f (car p)) (mapped f (cdr p)))) (else p)))
