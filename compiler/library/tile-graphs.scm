@@ -139,9 +139,10 @@
 (define (%made-of-others operator operands type sizes)
   (cond ((%of-groups? operator type sizes) (%group-normalized operands))
         ((memq operator '(sum mean variance)) (%reduced-alike operator operands))
+        ((if (memq operator '(mean-squared-error binary-cross-entropy-with-logits adaptive-average-pool)) (not (%in-full? operands)) #f) #f)
         ((eq? operator 'mean-squared-error) (mean (square (- (car operands) (cadr operands)))))
         ((eq? operator 'binary-cross-entropy-with-logits) (mean (- (softplus (car operands)) (* (cadr operands) (car operands)))))
-        ((eq? operator 'adaptive-average-pool) (%pooled-to-one operands type))
+        ((eq? operator 'adaptive-average-pool) (%pooled-to-one operands))
         ((eq? operator 'roll) (%rolled (car operands) (cadr operands) (caddr operands)))
         ((eq? operator 'tile) (%repeated (car operands) (cadr operands)))
         (else #f)))
@@ -156,9 +157,11 @@
           ((= less 0) (if (equal? axes given) #f (reduced)))
           ((< less count) (* (reduced) (/ count (- count less))))
           (else #f))))
-(define (%pooled-to-one operands type)
+(define (%pooled-to-one operands)
   (let ((space (cddr (iota (length (size (car operands)))))))
-    (if (if (memq type '(f32 f64)) (%every? (lambda (n) (= n 1)) (%each-axis (cadr operands) space)) #f) (mean (car operands) space #t) #f)))
+    (if (%every? (lambda (n) (= n 1)) (%each-axis (cadr operands) space)) (mean (car operands) space #t) #f)))
+; Sums of integers and of bf16 are rounded otherwise, and squares of integers wrap.
+(define (%in-full? operands) (%every? (lambda (x) (if (tensor? x) (memq (tensor-type x) '(f32 f64)) #t)) operands))
 
 ; Two parts that change places along each axis.
 (define (%rolled x shifts axes)

@@ -1,7 +1,7 @@
 ; Tiles: a procedure of large tensors computed part by part. f runs once on tensors of which sizes alone are known (vm/machine/recorded.h),
 ; which gives the graph of its operators. Stretches of that graph whose results are made of near parts of their operands are segments: such a
 ; stretch is computed for one tile of its results after the other, each from the regions of the operands that it needs. What a segment reads and
-; what it gives are whole tensors, the borders; what lies between exists for one tile at a time, in the derivative too, which is that of a
+; what it gives are borders, whole or in parts; what lies between exists for one tile at a time, in the derivative too, which is that of a
 ; procedure with rules: docs/tiles.md. Graphs are in tile-graphs.scm, along which
 ; axes tiles lie in tile-axes.scm, segments and tiles in tile-plans.scm, boxes in tile-boxes.scm, what is done in tile-runs.scm, operators on parts in
 ; tile-parts.scm, and arrays in files in array-regions.scm.

@@ -56,6 +56,12 @@
 (show (check (lambda (z) (binary-cross-entropy-with-logits z (abs t))))) ; expect: (#t #t ((4 3) (4 3)))
 (show (check (lambda (z) (adaptive-average-pool z 1)))) ; expect: (#t #t ((4 3) (4 3)))
 (show (check (lambda (z) (- (mean (gather (log-softmax z 1) y 1)))))) ; expect: (#t #t ((4 3) (4 3) #f))
+; Of integers and bf16 the operators round otherwise: they stay what they are.
+(define whole (cast (floor (* 1e5 t)) 'i32))
+(define rough (cast t 'bf16))
+(define (same? f) (map (lambda (z) (equal? (f z) (tiled f z '(4 3)))) (list whole rough)))
+(show (append (same? (lambda (z) (mean-squared-error z (flip z '(2))))) (same? (lambda (z) (binary-cross-entropy-with-logits z (flip z '(2)))))
+              (same? (lambda (z) (adaptive-average-pool z 1))) (same? mean) (same? sum))) ; expect: (#t #t #t #t #t #t #t #t #t #t)
 (show (map cadr (tile-plan (lambda (z) (gather z y 1)) t '(4 3)))) ; expect: ((4 3))
 ;;; case channels-of-groups
 ; A part of the channels of a convolution in groups, whatever takes it: as without tiles.
