@@ -27,11 +27,11 @@
         (else (cons x l))))
 (define (%recorded-inputs inputs) (map (lambda (t n) (%recorded (%type-of t) (%sizes-of t) (%residence-of t) n)) inputs (iota (length inputs))))
 
-; --- the graph: #(nodes leaves template), nodes and leaves as vectors. A node is #(operator operands result type sizes residence place axes near);
-; inputs come first and have the operator %input; `axes` and `near` are in tile-axes.scm. An operand is (node . n), (leaf . k), (number k . value), (list operand ...) or (is . constant); leaves are
+; --- the graph: #(nodes leaves template), nodes and leaves as vectors. A node is #(operator operands result type sizes residence place axes near lines);
+; inputs come first and have the operator %input; `axes`, `near` and `lines` are in tile-axes.scm. An operand is (node . n), (leaf . k), (number k . value), (list operand ...) or (is . constant); leaves are
 ; the tensors and numbers that f knew. The template is f's value with operands in the place of tensors.
 
-(define (%node operator operands result type sizes residence place) (vector operator operands result type sizes residence place '() #f))
+(define (%node operator operands result type sizes residence place) (vector operator operands result type sizes residence place '() #f '()))
 (define (%node-operator n) (vector-ref n 0))
 (define (%node-operands n) (vector-ref n 1))
 (define (%node-result n) (vector-ref n 2))
@@ -41,6 +41,7 @@
 (define (%node-place n) (vector-ref n 6))
 (define (%node-axes n) (vector-ref n 7))
 (define (%node-near? n) (vector-ref n 8))
+(define (%node-lines n) (vector-ref n 9))
 
 ; What has been seen: #(seen nodes leaves node-count leaf-count), lists with the last first. `seen` has (operands result . operand) for each
 ; application of an operator, known by the list of its operands, which results share.
@@ -123,7 +124,7 @@
          (kept (cons 1 (cons channels (map (lambda (n) 1) (cddr sizes)))))
          (reduced (lambda (operator seen)
                     (let* ((operands (list x (cons 'is axes) (cons 'is #t)))
-                           (known (%known-node operator operands (vector-ref seen 1) (- (vector-ref seen 3) 1))))
+                           (known (%known-node operator operands (vector-ref seen 1) (- (vector-ref seen 3) 1 (cdr x)))))
                       (if known (cons known seen) (%new-node (part-of operator operands kept) seen)))))
          (m (reduced 'mean seen))
          (v (reduced 'variance (cdr m)))
@@ -191,10 +192,11 @@
           (* (by-channel (/ 1 (sqrt (+ (mean variances '(1) #t) (variance means '(1) #t) (%operand operands 4 1e-5))))) (along (cadr operands))))
        (along (caddr operands)))))
 
-(define (%known-node operator operands l n)
-  (cond ((null? l) #f)
-        ((if (eq? operator (%node-operator (car l))) (equal? operands (%node-operands (car l))) #f) (cons 'node n))
-        (else (%known-node operator operands (cdr l) (- n 1)))))
+; Among the last so many nodes, the last first.
+(define (%known-node operator operands nodes n)
+  (cond ((= n 0) #f)
+        ((if (eq? operator (%node-operator (car nodes))) (equal? operands (%node-operands (car nodes))) #f) (cons 'node (+ n (cdar operands))))
+        (else (%known-node operator operands (cdr nodes) (- n 1)))))
 
 ; The numbers of the nodes among operands.
 (define (%nodes-in operands)

@@ -87,7 +87,7 @@
 ; --- a segment: its outputs, in their order
 
 (define (%segment-value segment values leaves deals plan)
-  (let* ((prepared (%prepared segment (%leaves-of segment leaves))) (tiles (apply * (vector-ref segment 0))) (home (%home plan))
+  (let* ((prepared (%prepared segment leaves)) (tiles (apply * (vector-ref segment 0))) (home (%home plan))
          (layouts (map (lambda (n) (%layout n plan)) (vector-ref segment 3))))
     (let %segment/loop ((tile 0) (done '()) (borders (%new-borders segment layouts)))
       (cond ((if (< tile tiles) (< (length done) (%in-work deals)) #f)
@@ -96,16 +96,15 @@
                (%segment/loop (+ tile 1)
                               (append done
                                       (list (cons (caddr work)
-                                                  (%tile-values segment (car deal) (car work) (cadr work) (caddr work) slices (%leaves-of segment (cdr deal))))))
+                                                  (%tile-values segment (car deal) (car work) (cadr work) (caddr work) slices (cdr deal)))))
                               borders)))
             ((pair? done)
              (let* ((boxes (caar done)) (parts (cdar done)) (done (cdr done)))
                (%segment/loop tile done (%with-parts borders layouts (%all-there parts home) boxes plan))))
             (else (map (lambda (border layout) (if layout (list->vector (reverse border)) border)) borders layouts))))))
-(define (%leaves-of segment leaves) (map (lambda (k) (vector-ref leaves k)) (vector-ref segment 4)))
 
 (define (%new-borders segment layouts)
-  (map (lambda (n layout) (if layout '() (let ((node (cdr (assv n (vector-ref segment 5))))) (%border-of node (%node-sizes node)))))
+  (map (lambda (n layout) (if layout '() (let ((node (vector-ref (vector-ref segment 5) n))) (%border-of node (%node-sizes node)))))
        (vector-ref segment 3) layouts))
 (define (%border-of node sizes) (%border sizes (%node-type node) (%node-residence node)))
 ; Channels lie closest, as convolutions and norms have them.
@@ -155,23 +154,18 @@
   (let %slice/loop ((tiles (%overlapped counts node box)) (whole 0))
     (if (null? tiles)
         whole
-        (let* ((tile (car tiles)) (part (vector-ref parts tile)))
+        (let* ((place (cdar tiles)) (part (vector-ref parts (caar tiles))))
           (if (tensor? part)
-              (let* ((place (%output-box node counts tile)) (both (%overlap place box))
-                     (piece (%slice part (%inside place both))))
-                (if (equal? both box)
+              (let* ((both (%overlap place box)) (piece (%slice part (%inside place both))))
+                (if (equal? (cdr both) (cdr box))
                     piece
                     (%slice/loop (cdr tiles) (with-part (if (tensor? whole) whole (%border-of node (cdr box))) piece (car (%inside box both))))))
               (%slice/loop (cdr tiles) whole))))))
-; A box as seen from the beginning of another.
-(define (%inside box part) (cons (map - (car part) (car box)) (cdr part)))
-(define (%overlap a b)
-  (let ((starts (map max (car a) (car b))))
-    (cons starts (map - (map min (map + (car a) (cdr a)) (map + (car b) (cdr b))) starts))))
 
-; The tiles that a box of an output reaches.
+; The tiles that a box of an output reaches, (tile . its box).
 (define (%overlapped counts node box)
-  (filter (lambda (tile) (%output-box node counts tile))
+  (filter (lambda ((cons tile place)) place)
+          (map (lambda (tile) (cons tile (%output-box node counts tile)))
           (let %overlapped/loop ((counts counts) (axes (%node-axes node)))
             (cond ((null? counts) '(0))
                   ((if (null? axes) #t (not (car axes)))
@@ -181,7 +175,7 @@
                           (start (list-ref (car box) (car axes))) (extent (list-ref (cdr box) (car axes)))
                           (first (quotient (- (* (+ start 1) count) 1) n))
                           (last (quotient (- (* (+ start extent) count) 1) n)))
-                     (append-map (lambda (i) (map (lambda (tile) (+ first i (* count tile))) rest)) (iota (+ 1 (- last first))))))))))
+                     (append-map (lambda (i) (map (lambda (tile) (+ first i (* count tile))) rest)) (iota (+ 1 (- last first)))))))))))
 
 ; --- means, variances and sums over space, of a border in parts
 
@@ -208,54 +202,42 @@
 ; What is before the operator in the graph may have the mean already.
 (define (%mean-beside n values plan)
   (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (sizes (%node-sizes (vector-ref nodes (cdar (%node-operands node)))))
-         (axes (%reduced-axes node))
-         (known (filter (lambda (m)
-                        (let ((other (vector-ref nodes m)))
-                          (if (eq? 'mean (%node-operator other)) (if (equal? (%node-operands other) (%node-operands node)) (tensor? (vector-ref values m)) #f) #f)))
-                      (iota n))))
-    (if (pair? known)
-        (view (vector-ref values (car known)) (map (lambda (i size) (if (memv i axes) 1 size)) (iota (length sizes)) sizes))
-        (/ (%sum-of-parts (lambda (part) (sum part axes #t)) (vector-ref values (cdar (%node-operands node)))) (%reduced-count node nodes)))))
+         (axes (%reduced-axes node)) (from (cdar (%node-operands node))))
+    (define (known? m)
+      (let ((other (vector-ref nodes m)))
+        (if (eq? 'mean (%node-operator other)) (if (equal? (%node-operands other) (%node-operands node)) (tensor? (vector-ref values m)) #f) #f)))
+    (let %mean/loop ((m (- n 1)))
+      (cond ((= m from) (/ (%sum-of-parts (lambda (part) (sum part axes #t)) (vector-ref values from)) (%reduced-count node nodes)))
+            ((known? m) (view (vector-ref values m) (map (lambda (i size) (if (memv i axes) 1 size)) (iota (length sizes)) sizes)))
+            (else (%mean/loop (- m 1)))))))
 (define (%plus a b) (cond ((eqv? b 0) a) ((eqv? a 0) b) (else (+ a b))))
 
 ; --- one tile: values, on a device, or where they are. What is known so far is a list of (number box . value).
 
 (define (%tile-values segment device work in-boxes out-boxes slices leaves)
   (let %tile/loop ((work work)
-                   (known (append-map (lambda (n box slice) (if box (list (cons n (cons box slice))) '())) (vector-ref segment 2) in-boxes slices))
-                   (leaves (%leaves-by-member (vector-ref segment 1) leaves)))
+                   (known (filter cadr (map (lambda (n box slice) (cons n (cons box slice))) (vector-ref segment 2) in-boxes slices))))
     (if (null? work)
         (map (lambda (n box) (if box (%known-part n box known) '())) (vector-ref segment 3) out-boxes)
         (let* ((member (caar work)) (box (cadar work)) (regions (cddar work)) (node (vector-ref member 1))
-               (operands (car (%operand-parts (%node-operands node) regions known (cdr (assv (vector-ref member 0) leaves)))))
+               (operands (%operand-parts (%node-operands node) regions known leaves))
                (known (%without (vector-ref member 2) known))
                (value (%part node operands regions box segment device)))
-          (%tile/loop (cdr work) (cons (cons (vector-ref member 0) (cons box value)) known) leaves)))))
-
-(define (%leaves-by-member members leaves)
-  (if (null? members)
-      '()
-      (let ((count (length (%leaves-in (%node-operands (vector-ref (car members) 1))))))
-        (cons (cons (vector-ref (car members) 0) (list-head leaves count)) (%leaves-by-member (cdr members) (list-tail leaves count))))))
+          (%tile/loop (cdr work) (cons (cons (vector-ref member 0) (cons box value)) known))))))
 
 (define (%without numbers known)
   (if (null? numbers) known (filter (lambda (entry) (not (memv (car entry) numbers))) known)))
 (define (%known-part n box known)
   (let ((entry (cdr (assv n known))))
-    (if (equal? (car entry) box) (cdr entry) (crop (cdr entry) (map - (car box) (caar entry)) (cdr box)))))
+    (if (equal? (cdar entry) (cdr box)) (cdr entry) (crop (cdr entry) (car (%inside (car entry) box)) (cdr box)))))
 
-; The operands of a member from their regions, and the leaves that are left. A list leaves out members that are not looked at.
+; The operands of a member from their regions. A list leaves out members that are not looked at.
 (define (%operand-parts operands regions known leaves)
-  (if (null? operands)
-      (cons '() leaves)
-      (let* ((o (car operands)) (region (car regions))
-             (a (case (car o)
-                  ((node) (cons (if region (%known-part (cdr o) (%region-box region) known) #f) leaves))
-                  ((leaf) (cons (if region (%slice (car leaves) (%region-box region)) (car leaves)) (cdr leaves)))
-                  ((number) (cons (car leaves) (cdr leaves)))
-                  ((list)
-                   (let ((l (%operand-parts (cdr o) region known leaves)))
-                     (cons (append-map (lambda (t region) (if region (list t) '())) (car l) region) (cdr l))))
-                  (else (cons (cdr o) leaves))))
-             (d (%operand-parts (cdr operands) (cdr regions) known (cdr a))))
-        (cons (cons (car a) (car d)) (cdr d)))))
+  (map (lambda (o region)
+         (case (car o)
+           ((node) (if region (%known-part (cdr o) (%region-box region) known) #f))
+           ((leaf) (if region (%slice (vector-ref leaves (cdr o)) (%region-box region)) (vector-ref leaves (cdr o))))
+           ((number) (vector-ref leaves (cadr o)))
+           ((list) (append-map (lambda (t region) (if region (list t) '())) (%operand-parts (cdr o) region known leaves) region))
+           (else (cdr o))))
+       operands regions))
