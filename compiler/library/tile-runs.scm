@@ -96,7 +96,8 @@
                (%segment/loop (+ tile 1)
                               (append done
                                       (list (cons (caddr work)
-                                                  (%tile-values segment (car deal) (car work) (cadr work) (caddr work) slices (cdr deal)))))
+                                                  (%tile-values segment (car deal) (car work) (cadr work) (caddr work) slices (cdr deal)
+                                                                (lambda (n box known) (if (%layout n plan) (%own-part n box known segment) (%known-part n box known)))))))
                               borders)))
             ((pair? done)
              (let* ((boxes (caar done)) (parts (cdar done)) (done (cdr done)))
@@ -107,13 +108,12 @@
   (map (lambda (n layout) (if layout '() (let ((node (vector-ref (vector-ref segment 5) n))) (%border-of node (%node-sizes node)))))
        (vector-ref segment 3) layouts))
 (define (%border-of node sizes) (%border sizes (%node-type node) (%node-residence node)))
+(define (%border sizes type residence) (%channels-first (fill (%channels-last sizes) 0 type residence)))
 ; Channels lie closest, as convolutions and norms have them.
-(define (%border sizes type residence)
-  (if (< (length sizes) 3)
-      (fill sizes 0 type residence)
-      (let ((last (- (length sizes) 1)))
-        (permute (fill (append (cons (car sizes) (cddr sizes)) (list (cadr sizes))) 0 type residence)
-                 (cons 0 (cons last (map 1+ (iota (- last 1)))))))))
+(define (%channels-first t)
+  (let ((last (- (length (size t)) 1)))
+    (if (< last 2) t (permute t (cons 0 (cons last (map 1+ (iota (- last 1)))))))))
+(define (%channels-last l) (if (< (length l) 3) l (append (cons (car l) (cddr l)) (list (cadr l)))))
 
 ; Each whole is given up before its part goes in, so that this happens in its memory. Of what stays in parts the last one comes first, and 0 is
 ; where there is none.
@@ -121,12 +121,14 @@
   (if (null? wholes)
       '()
       (let* ((whole (car wholes)) (wholes (cdr wholes)) (part (car parts))
-             (new (cond ((car layouts) (cons (if (tensor? part) (%aside (%own part) plan) 0) whole))
+             (new (cond ((car layouts) (cons (if (tensor? part) (%aside part plan) 0) whole))
                         ((tensor? part) (with-part whole part (caar boxes)))
                         (else whole))))
         (cons new (%with-parts wholes (cdr layouts) (cdr parts) (cdr boxes) plan)))))
-; Elements of its own: what a tile gives may be a part of something larger.
-(define (%own t) (with-part (%border (size t) (tensor-type t) (tensor-residence t)) t (map (lambda (n) 0) (size t))))
+; A copy, with elements of its own. Nothing is left of the number that the part replaces.
+(define (%own t)
+  (let ((sizes (%channels-last (size t))) (zeros (map (lambda (n) 0) (size t))))
+    (%channels-first (with-part (expand-tensor (fill '() 0 (tensor-type t) (tensor-residence t)) sizes) (permute t (%channels-last (iota (length sizes)))) zeros))))
 (define (%aside t plan) (%put-aside t (%plan-aside? plan)))
 
 ; --- parts of values, #() where there is no box
@@ -214,11 +216,11 @@
 
 ; --- one tile: values, on a device, or where they are. What is known so far is a list of (number box . value).
 
-(define (%tile-values segment device work in-boxes out-boxes slices leaves)
+(define (%tile-values segment device work in-boxes out-boxes slices leaves part-of)
   (let %tile/loop ((work work)
                    (known (filter cadr (map (lambda (n box slice) (cons n (cons box slice))) (vector-ref segment 2) in-boxes slices))))
     (if (null? work)
-        (map (lambda (n box) (if box (%known-part n box known) '())) (vector-ref segment 3) out-boxes)
+        (map (lambda (n box) (if box (part-of n box known) '())) (vector-ref segment 3) out-boxes)
         (let* ((member (caar work)) (box (cadar work)) (regions (cddar work)) (node (vector-ref member 1))
                (operands (%operand-parts (%node-operands node) regions known leaves))
                (known (%without (vector-ref member 2) known))
@@ -230,6 +232,11 @@
 (define (%known-part n box known)
   (let ((entry (cdr (assv n known))))
     (if (equal? (cdar entry) (cdr box)) (cdr entry) (crop (cdr entry) (car (%inside (car entry) box)) (cdr box)))))
+
+; What a convolution gives has elements of its own; anything else may be a part of something larger.
+(define (%own-part n box known segment)
+  (let ((part (%known-part n box known)))
+    (if (if (eq? 'convolve (%node-operator (vector-ref (vector-ref segment 5) n))) (equal? (cdadr (assv n known)) (cdr box)) #f) part (%own part))))
 
 ; The operands of a member from their regions. A list leaves out members that are not looked at.
 (define (%operand-parts operands regions known leaves)

@@ -127,7 +127,7 @@
       (let* ((boxes (cadr work)) (slices (%slices-there segment prepared tile boxes values device plan)))
         (cdr (*j (lambda ((cons some-slices some-leaves))
                    (%tile-values segment device (car work) boxes (caddr work) (%merged inputs slices from some-slices)
-                                 (%with-values known some-leaves leaves)))
+                                 (%with-values known some-leaves leaves) %known-part))
                  (cons (%of-numbers from inputs slices) (map (lambda (k) (vector-ref leaves k)) known))
                  (%all-there c device)))))
     (let %sweep/loop ((tile 0) (done '()) (given given) (sums (%with-values outputs (map (lambda (n) 0) outputs) sums)) (dleaves dleaves))
@@ -180,4 +180,5 @@
 ; Of a whole that lies in that place.
 (define (%plus-to sum place part box node)
   (cond ((tensor? sum) (add-part sum part (car (%inside place box))))
+        ((equal? (cdr place) (cdr box)) (%own part))
         (else (with-part (%border-of node (cdr place)) part (car (%inside place box))))))
