@@ -108,9 +108,11 @@
 (define (%with-terms c terms z)
   (if (null? terms)
       c
-      (%with-terms (let ((term (if (cdar terms) (* (caar terms) (- z (cdar terms))) (caar terms))))
-                     (if (tensor? c) (+ c term) (expand-tensor term (size z))))
-                   (cdr terms) z)))
+      (let* ((factor (caar terms)) (m (cdar terms)))
+        (%with-terms (cond ((tensor? c) (if m (weighted-sum c (- z m) 1 factor) (+ c factor)))
+                           (m (* factor (- z m)))
+                           (else (expand-tensor factor (size z))))
+                     (cdr terms) z))))
 
 ; --- a segment: each tile again
 

@@ -279,6 +279,16 @@ template <class T> struct NormalizedBy {
   }
 };
 
+template <class T> struct TimesNormalized {
+  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
+    auto* y = static_cast<T*>(out);
+    const auto *c = static_cast<const T*>(in[0]), *x = static_cast<const T*>(in[1]), *mean = static_cast<const T*>(in[2]),
+               *deviation = static_cast<const T*>(in[3]);
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < n; ++i) y[i] = c[i] * ((x[i] - mean[i]) / deviation[i]);
+  }
+};
+
 // A vector of channels as an operand beside x.
 View along_channels(const View& numbers, const View& x) {
   View v = x;
@@ -333,6 +343,13 @@ void normalize_by(const Normalization& n, const View& y, const View& x, const Vi
     forward_by<double>(n, y, x, scale, shift, mean, variance);
   else
     forward_by<float>(n, y, x, scale, shift, mean, variance);
+}
+
+void times_normalized(const KernelCall& call) {
+  if (compute_of(call.outputs[0].dtype) == Compute::f64)
+    elementwise(call, Compute::f64, Compiled<TimesNormalized<double>>::chosen());
+  else
+    elementwise(call, Compute::f32, Compiled<TimesNormalized<float>>::chosen());
 }
 
 void mean_within(const Normalization& n, const View& out, const View& x) {
