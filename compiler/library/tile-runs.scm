@@ -157,12 +157,13 @@
     (if (null? tiles)
         whole
         (let* ((place (cdar tiles)) (part (vector-ref parts (caar tiles))))
-          (if (tensor? part)
-              (let* ((both (%overlap place box)) (piece (%slice part (%inside place both))))
-                (if (equal? (cdr both) (cdr box))
-                    piece
-                    (%slice/loop (cdr tiles) (with-part (if (tensor? whole) whole (%border-of node (cdr box))) piece (car (%inside box both))))))
-              (%slice/loop (cdr tiles) whole))))))
+          (cond ((not (tensor? part)) (%slice/loop (cdr tiles) whole))
+                ((equal? place box) part)
+                (else
+                 (let* ((both (%overlap place box)) (piece (%slice part (%inside place both))))
+                   (if (equal? (cdr both) (cdr box))
+                       piece
+                       (%slice/loop (cdr tiles) (with-part (if (tensor? whole) whole (%border-of node (cdr box))) piece (car (%inside box both))))))))))))
 
 ; The tiles that a box of an output reaches, (tile . its box).
 (define (%overlapped counts node box)
@@ -233,10 +234,11 @@
   (let ((entry (cdr (assv n known))))
     (if (equal? (cdar entry) (cdr box)) (cdr entry) (crop (cdr entry) (car (%inside (car entry) box)) (cdr box)))))
 
-; What a convolution gives has elements of its own; anything else may be a part of something larger.
 (define (%own-part n box known segment)
   (let ((part (%known-part n box known)))
-    (if (if (eq? 'convolve (%node-operator (vector-ref (vector-ref segment 5) n))) (equal? (cdadr (assv n known)) (cdr box)) #f) part (%own part))))
+    (if (if (%gives-its-own? (vector-ref (vector-ref segment 5) n)) (equal? (cdadr (assv n known)) (cdr box)) #f) part (%own part))))
+; What these give, as values and as cotangents of their operand, has elements of its own; anything else may be a part of something larger.
+(define (%gives-its-own? node) (memq (%node-operator node) '(convolve %normalized)))
 
 ; The operands of a member from their regions. A list leaves out members that are not looked at.
 (define (%operand-parts operands regions known leaves)
