@@ -204,12 +204,13 @@
                      (if counts (%grouped-by-tiles near-nodes counts view) (%grouped-by-budget near-nodes leaves inputs view devices)))
                 whole-nodes))))
 
-; Nodes, by node those that use it, its operands as operand-regions takes them, and what work a byte of a border costs.
+; Nodes, by node those that use it, its operands as operand-regions takes them, what work a byte of a border costs, and by node that of an element.
 (define (%view-of nodes leaves wanted)
-  (vector nodes (%users nodes wanted)
-          (vector-map (lambda (node) (map (lambda (o) (%described o nodes leaves)) (%node-operands node))) nodes) 4))
+  (let ((described (vector-map (lambda (node) (map (lambda (o) (%described o nodes leaves)) (%node-operands node))) nodes)))
+    (vector nodes (%users nodes wanted) described 4
+            (list->vector (map (lambda (node described) (if (%input? node) 0 (%work-of-element node described))) (vector->list nodes) (vector->list described))))))
 ; It is written, and read twice, with halos; its cotangent is written as often as tiles reach it.
-(define (%view-by-file view) (vector (vector-ref view 0) (vector-ref view 1) (vector-ref view 2) 100))
+(define (%view-by-file view) (vector-update view 3 100))
 
 (define (%grouped-by-tiles stages counts view)
   (let ((limit (fold-left max 0 (map (lambda (members) (if (null? members) 0 (cdr (%trial members counts view)))) stages))))
@@ -334,13 +335,13 @@
 
 ; Of one tile: work, bytes that it holds while it is differentiated, and elements of its outputs.
 (define (%tile-takes segment+prepared tile view)
-  (let* ((work (%tile-work (car segment+prepared) (cdr segment+prepared) tile))
-         (elements (map (lambda ((cons member (cons box regions))) (apply * (cdr box))) (car work)))
-         (nodes (map (lambda (w) (vector-ref (car w) 1)) (car work)))
-         (bytes (map (lambda (node n) (* n (%bytes-of (%node-type node)))) nodes elements)))
-    (list (apply + (map (lambda (w node n) (* n (%work-of-element node (vector-ref (vector-ref view 2) (vector-ref (car w) 0))))) (car work) nodes elements))
-          (+ (apply + bytes) (* 2 (fold-left max 0 bytes)))
-          (apply + (map (lambda (box) (if box (apply * (cdr box)) 0)) (caddr work))))))
+  (let ((of-tile (%tile-work (car segment+prepared) (cdr segment+prepared) tile)))
+    (let %takes/loop ((left (car of-tile)) (work 0) (bytes 0) (most 0))
+      (if (null? left)
+          (list work (+ bytes (* 2 most)) (fold-left (lambda (n box) (if box (+ n (%elements-of box)) n)) 0 (caddr of-tile)))
+          (let* ((member (caar left)) (n (%elements-of (cadar left))) (more (* n (%bytes-of (%node-type (vector-ref member 1))))))
+            (%takes/loop (cdr left) (+ work (* n (vector-ref (vector-ref view 4) (vector-ref member 0)))) (+ bytes more) (max most more)))))))
+(define (%elements-of box) (fold-left (lambda (product n) (* product n)) 1 (cdr box)))
 ; Near the middle, but where a tile of the first output is as long as any.
 (define (%middle-tile tiles space)
   (cond ((null? tiles) 0)
@@ -353,7 +354,7 @@
 ; Of what is no convolution most of the time goes into memory.
 (define (%work-of-element node described)
   (if (memq (%node-operator node) '(convolve convolve-add-tied transpose-convolve))
-      (/ (* 2 (apply * (size (cadr described)))) (cadr (%node-sizes node)))
+      (/ (* 2 (apply * (size (cadr described)))) (max 1 (cadr (%node-sizes node))))
       16))
 
 ; (work . tiles) for as few tiles as are no heavier than the limit.
