@@ -183,41 +183,6 @@
                           (last (quotient (- (* (+ start extent) count) 1) n)))
                      (append-map (lambda (i) (map (lambda (tile) (+ first i (* count tile))) rest)) (iota (+ 1 (- last first))))))))))
 
-; --- means, variances and sums over space, of a border in parts
-
-(define (%reduced n values plan)
-  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (from (cdar (%node-operands node)))
-         (parts (vector-ref values from)) (axes (%reduced-axes node)) (count (%reduced-count node nodes)))
-    (view (case (%node-operator node)
-            ((sum) (%sum-of-parts (lambda (part) (sum part axes #t)) parts))
-            ((mean) (/ (%sum-of-parts (lambda (part) (sum part axes #t)) parts) count))
-            (else
-             (let ((m (%mean-beside n values plan)))
-               (/ (%sum-of-parts (lambda (part) (%squares-about m part axes)) parts) count))))
-          (%node-sizes node))))
-(define (%reduced-axes node) (cdadr (%node-operands node)))
-(define (%reduced-count node nodes)
-  (let ((sizes (%node-sizes (vector-ref nodes (cdar (%node-operands node))))))
-    (apply * (map (lambda (axis) (list-ref sizes axis)) (%reduced-axes node)))))
-(define (%sum-of-parts f parts)
-  (fold-left (lambda (total part) (if (tensor? part) (%plus total (f part)) total)) 0 (vector->list parts)))
-; The sum of squared distances from m. A part's own mean and variance only read it, where distances would be another tensor of its size.
-(define (%squares-about m part axes)
-  (let ((sizes (size part)))
-    (* (apply * (map (lambda (axis) (list-ref sizes axis)) axes)) (+ (variance part axes #t) (square (- (mean part axes #t) m))))))
-; What is before the operator in the graph may have the mean already.
-(define (%mean-beside n values plan)
-  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (sizes (%node-sizes (vector-ref nodes (cdar (%node-operands node)))))
-         (axes (%reduced-axes node))
-         (known (filter (lambda (m)
-                        (let ((other (vector-ref nodes m)))
-                          (if (eq? 'mean (%node-operator other)) (if (equal? (%node-operands other) (%node-operands node)) (tensor? (vector-ref values m)) #f) #f)))
-                      (iota n))))
-    (if (pair? known)
-        (view (vector-ref values (car known)) (map (lambda (i size) (if (memv i axes) 1 size)) (iota (length sizes)) sizes))
-        (/ (%sum-of-parts (lambda (part) (sum part axes #t)) (vector-ref values (cdar (%node-operands node)))) (%reduced-count node nodes)))))
-(define (%plus a b) (cond ((eqv? b 0) a) ((eqv? a 0) b) (else (+ a b))))
-
 ; --- one tile: values, on a device, or where they are. What is known so far is a list of (number box . value).
 
 (define (%tile-values segment device work in-boxes out-boxes slices leaves)
