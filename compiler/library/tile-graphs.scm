@@ -42,15 +42,15 @@
 (define (%node-axes n) (vector-ref n 7))
 (define (%node-near? n) (vector-ref n 8))
 
-; What has been seen: #(seen nodes leaves node-count leaf-count), lists with the last first. `seen` has (operands result . operand) for each
+; What has been seen: #(seen nodes leaves node-count leaf-count), vectors with room for more. `seen` has (operands result . operand) for each
 ; application of an operator, known by the list of its operands, which results share.
 (define (%graph-of y inputs)
-  (let* ((nodes (map (lambda (t) (%node '%input '() 0 (%type-of t) (%sizes-of t) (%residence-of t) -1)) inputs))
-         (seen (vector '() (reverse nodes) '() (length nodes) 0))
+  (let* ((none (make-vector 16 #f))
+         (seen (fold-left (lambda (seen t) (cdr (%new-node (%node '%input '() 0 (%type-of t) (%sizes-of t) (%residence-of t) -1) seen))) (vector '() none none 0 0) inputs))
          (y+seen (%visit-structure y seen))
-         (seen (cdr y+seen))
-         (leaves (list->vector (reverse (vector-ref seen 2)))))
-    (vector (%with-axes (list->vector (reverse (vector-ref seen 1))) leaves) leaves (car y+seen))))
+         (seen (cdr y+seen)))
+    (define (filled v n) (list->vector (list-head (vector->list v) n)))
+    (vector (filled (vector-ref seen 1) (vector-ref seen 3)) (filled (vector-ref seen 2) (vector-ref seen 4)) (car y+seen))))
 
 (define (%visit-structure v seen)
   (cond ((if (tensor? v) #t (number? v)) (%visit v seen))
@@ -79,11 +79,13 @@
 
 (define (%new-leaf v operand seen)
   (let ((k (vector-ref seen 4)))
-    (cons (operand k) (vector-update (vector-update seen 2 (cons v (vector-ref seen 2))) 4 (+ k 1)))))
+    (cons (operand k) (vector-update (vector-update seen 2 (%with-next (vector-ref seen 2) k v)) 4 (+ k 1)))))
 
 (define (%new-node node seen)
-  (let ((n (vector-ref seen 3)))
-    (cons (cons 'node n) (vector-update (vector-update seen 1 (cons node (vector-ref seen 1))) 3 (+ n 1)))))
+  (let* ((n (vector-ref seen 3)) (nodes (vector-ref seen 1)))
+    (cons (cons 'node n) (vector-update (vector-update seen 1 (%with-next nodes n (%with-axes node nodes (vector-ref seen 2)))) 3 (+ n 1)))))
+(define (%with-next v n x)
+  (vector-update (if (< n (vector-length v)) v (list->vector (append (vector->list v) (vector->list v)))) n x))
 
 (define (%visit-recorded v seen)
   (let ((operator (vector-ref v 4)) (operands (vector-ref v 5)) (result (vector-ref v 6)))
@@ -93,6 +95,8 @@
           (if known
               (cons known seen)
               (let* ((others (%made-of-others operator operands (vector-ref v 1) (vector-ref v 2)))
+                     (others+seen (if others (cons others seen) (%made-along-space operator operands seen)))
+                     (others (car others+seen)) (seen (cdr others+seen))
                      (made (if others
                                (%visit others seen)
                                (let ((l (%visit-all operands seen)))
@@ -117,7 +121,7 @@
   (let* ((operands (%node-operands node)) (result (%node-result node)) (type (%node-type node))
          (part-of (lambda (operator operands sizes) (%node operator operands 0 type sizes (%node-residence node) (%node-place node))))
          (x (car operands))
-         (sizes (%node-sizes (list-ref (reverse (vector-ref seen 1)) (cdr x))))
+         (sizes (%node-sizes (vector-ref (vector-ref seen 1) (cdr x))))
          (channels (cadr sizes))
          (axes (cons 0 (map (lambda (i) (+ i 2)) (iota (- (length sizes) 2)))))
          (kept (cons 1 (cons channels (map (lambda (n) 1) (cddr sizes)))))
@@ -138,7 +142,7 @@
 ; What has the same value by operators that tiles know; or #f.
 (define (%made-of-others operator operands type sizes)
   (cond ((%of-groups? operator type sizes) (%group-normalized operands))
-        ((memq operator '(sum mean variance)) (%reduced-alike operator operands))
+        ((memq operator '(sum mean variance max-over min-over logsumexp)) (%reduced-alike operator operands))
         ((if (memq operator '(mean-squared-error binary-cross-entropy-with-logits adaptive-average-pool)) (not (%in-full? operands)) #f) #f)
         ((eq? operator 'mean-squared-error) (mean (square (- (car operands) (cadr operands)))))
         ((eq? operator 'binary-cross-entropy-with-logits) (mean (- (softplus (car operands)) (* (cadr operands) (car operands)))))
@@ -153,10 +157,24 @@
          (axes (if given (map (lambda (axis) (%axis (symbol->string operator) axis rank)) (%each-axis given '(0))) (iota rank)))
          (count (apply * (map (lambda (axis) (list-ref (size x) axis)) axes))) (less (%operand operands 3 0)))
     (define (reduced) (apply-operator operator (list x axes keep?)))
-    (cond ((not (memq (tensor-type x) '(f32 f64))) #f)
+    (cond ((not (if (memq operator '(max-over min-over)) #t (memq (tensor-type x) '(f32 f64)))) #f)
           ((= less 0) (if (equal? axes given) #f (reduced)))
           ((< less count) (* (reduced) (/ count (- count less))))
           (else #f))))
+
+; Softmax along an axis of space of what is computed by tiles is a pointwise function of two reductions, which go from part to part.
+; (tensor . seen), #f where there is nothing to do.
+(define (%made-along-space operator operands seen)
+  (if (if (memq operator '(softmax log-softmax)) (memq (tensor-type (car operands)) '(f32 f64)) #f)
+      (let* ((x (car operands)) (axis (%axis "softmax" (%operand operands 1 -1) (length (size x))))
+             (visited (%visit x seen)) (node (vector-ref (vector-ref (cdr visited) 1) (cdar visited))))
+        (cons (if (if (%node-near? node) (memv axis (%node-axes node)) #f) (%softmax-apart operator x (list axis)) #f) (cdr visited)))
+      (cons #f seen)))
+(define (%softmax-apart operator x axes)
+  (let ((kept (map (lambda (i n) (if (memv i axes) 1 n)) (iota (length (size x))) (size x))))
+    (define (reduced name operands) (vector '%recorded (tensor-type x) kept (tensor-residence x) name (cons x (cons axes operands)) 0 -1))
+    (let* ((most (reduced 'greatest '())) (total (reduced 'sum-of-exponentials (list most))) (distance (- x most)))
+      (if (eq? operator 'softmax) (/ (exp distance) total) (- distance (log total))))))
 (define (%pooled-to-one operands)
   (let ((space (cddr (iota (length (size (car operands)))))))
     (if (%every? (lambda (n) (= n 1)) (%each-axis (cadr operands) space)) (mean (car operands) space #t) #f)))
@@ -191,10 +209,10 @@
           (* (by-channel (/ 1 (sqrt (+ (mean variances '(1) #t) (variance means '(1) #t) (%operand operands 4 1e-5))))) (along (cadr operands))))
        (along (caddr operands)))))
 
-(define (%known-node operator operands l n)
-  (cond ((null? l) #f)
-        ((if (eq? operator (%node-operator (car l))) (equal? operands (%node-operands (car l))) #f) (cons 'node n))
-        (else (%known-node operator operands (cdr l) (- n 1)))))
+(define (%known-node operator operands nodes n)
+  (cond ((< n 0) #f)
+        ((if (eq? operator (%node-operator (vector-ref nodes n))) (equal? operands (%node-operands (vector-ref nodes n))) #f) (cons 'node n))
+        (else (%known-node operator operands nodes (- n 1)))))
 
 ; The numbers of the nodes among operands.
 (define (%nodes-in operands)

@@ -154,7 +154,8 @@
   (let ((operator (%node-operator node)) (operands (%node-operands node)))
     (case operator
       ((%normalized) (list-head operands 5))
-      ((stop-gradient) '())
+      ((stop-gradient greatest) '())
+      ((sum-of-exponentials) (list (car operands)))
       (else (append-map (lambda (o i) (if (%passes-derivative? operator i) (list o) '())) operands (iota (length operands)))))))
 (define (%leaf-varies? v)
   (cond ((tensor? v) (if (%has-derivative? v) (%may-vary? v) #f)) ((number? v) (%may-vary? v)) (else #f)))

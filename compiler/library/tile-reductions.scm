@@ -2,23 +2,31 @@
 ; with it, at the place of the result that it lies over. So the border is never in memory as a whole. Where some axes of space stay, there are several
 ; such places, one behind the other along these.
 
-; Operands are the border, a list of axes, and whether these are kept. Sums of integers and of bf16 are rounded otherwise.
+; Operands are the border, axes, and whether these are kept. Sums of integers and of bf16 are rounded otherwise. `greatest` and `sum-of-exponentials`
+; are of the library alone: what softmax needs of its line (tile-graphs.scm).
 (define (%reduction? node)
-  (if (memq (%node-operator node) '(sum mean variance))
-      (let ((operands (%node-operands node)))
-        (if (memq (%node-type node) '(f32 f64))
-            (if (<= 2 (length operands) 3) (if (eq? (caar operands) 'node) (if (eq? (caadr operands) 'is) (list? (cdadr operands)) #f) #f) #f)
-            #f))
-      #f))
+  (let ((operands (%node-operands node)))
+    (define (along-axes? i) (if (< i (length operands)) (if (eq? (car (list-ref operands i)) 'is) (list? (cdr (list-ref operands i))) #f) #f))
+    (case (%node-operator node)
+      ((sum mean variance logsumexp)
+       (if (memq (%node-type node) '(f32 f64)) (if (eq? (caar operands) 'node) (if (along-axes? 1) (<= (length operands) 3) #f) #f) #f))
+      ((max-over min-over) (if (eq? (caar operands) 'node) (along-axes? 1) #f))
+      ((argmax argmin) (eq? (caar operands) 'node))
+      ((greatest sum-of-exponentials) #t)
+      (else #f))))
 (define (%reduces? node n) (if (%reduction? node) (= n (cdar (%node-operands node))) #f))
 ; How the operand of a reduction is divided.
 (define (%operand-layout node plan) (%parts-of-operand node (%plan-nodes plan) (vector-ref plan 2)))
 (define (%parts-of-operand node nodes layouts) (if (%reduction? node) (vector-ref layouts (cdar (%node-operands node))) #f))
 
 (define (%reduced-from node nodes) (vector-ref nodes (cdar (%node-operands node))))
-(define (%reduced-axes node) (cdadr (%node-operands node)))
+; In their order. An index of an extreme may be along one axis, or among all elements.
+(define (%reduced-axes node nodes)
+  (let* ((rank (length (%node-sizes (%reduced-from node nodes)))) (given (%operand (map cdr (%node-operands node)) 1 #f))
+         (axes (map (lambda (axis) (if (< axis 0) (+ axis rank) axis)) (cond ((list? given) given) ((number? given) (list given)) (else (iota rank))))))
+    (filter (lambda (i) (memv i axes)) (iota rank))))
 (define (%reduced-count node nodes)
-  (let ((sizes (%node-sizes (%reduced-from node nodes)))) (apply * (map (lambda (axis) (list-ref sizes axis)) (%reduced-axes node)))))
+  (let ((sizes (%node-sizes (%reduced-from node nodes)))) (apply * (map (lambda (axis) (list-ref sizes axis)) (%reduced-axes node nodes)))))
 ; Sizes, or starts, with another number along the axes that are reduced.
 (define (%at-axes axes l other) (map (lambda (i n) (if (memv i axes) other n)) (iota (length l)) l))
 ; The place of the result, its axes kept, over which a part lies; and what of a result is there.
@@ -28,18 +36,25 @@
 ; --- values
 
 (define (%reduced n values plan)
-  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (axes (%reduced-axes node)))
+  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (axes (%reduced-axes node nodes)))
     (view (case (%node-operator node)
             ((sum) (%sum-of-parts n values plan (lambda (part box) (sum part axes #t))))
             ((mean) (%mean-of-parts n values plan))
-            (else
+            ((variance)
              (let ((m (%mean-beside n values plan)))
-               (/ (%sum-of-parts n values plan (lambda (part box) (%squares-about (%there-of m box axes) part axes))) (%reduced-count node nodes)))))
+               (/ (%sum-of-parts n values plan (lambda (part box) (%squares-about (%there-of m box axes) part axes))) (%reduced-count node nodes))))
+            ((max-over) (%extreme-of-parts n values plan #t))
+            ((min-over) (%extreme-of-parts n values plan #f))
+            ((argmax) (cdr (%first-of-parts n values plan #t)))
+            ((argmin) (cdr (%first-of-parts n values plan #f)))
+            ((greatest) (%greatest-of-parts n values plan))
+            ((sum-of-exponentials) (%exponentials-of-parts n values plan (vector-ref values (cdr (caddr (%node-operands node))))))
+            (else (let ((most (%greatest-of-parts n values plan))) (%log-of-sum most (%exponentials-of-parts n values plan most)))))
           (%node-sizes node))))
 (define (%sum-of-parts n values plan f) (%over-parts n values plan f +))
 (define (%mean-of-parts n values plan)
-  (let ((node (vector-ref (%plan-nodes plan) n)))
-    (/ (%sum-of-parts n values plan (lambda (part box) (sum part (%reduced-axes node) #t))) (%reduced-count node (%plan-nodes plan)))))
+  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (axes (%reduced-axes node nodes)))
+    (/ (%sum-of-parts n values plan (lambda (part box) (sum part axes #t))) (%reduced-count node nodes))))
 ; The sum of squared distances from m. A part's own mean and variance only read it, where distances would be another tensor of its size.
 (define (%squares-about m part axes)
   (let ((sizes (size part)))
@@ -52,13 +67,71 @@
                             (if (eq? 'mean (%node-operator other)) (if (equal? (%node-operands other) (%node-operands node)) (tensor? (vector-ref values m)) #f) #f)))
                         (iota n))))
     (if (pair? known)
-        (view (vector-ref values (car known)) (%at-axes (%reduced-axes node) (%node-sizes (%reduced-from node nodes)) 1))
+        (view (vector-ref values (car known)) (%at-axes (%reduced-axes node nodes) (%node-sizes (%reduced-from node nodes)) 1))
         (%mean-of-parts n values plan))))
 
-; The result, with its axes kept, of what f gives of each part and its box: at each place of the result put together in the order of tiles.
+
+; A softmax is a function of each element, of the largest, which is a constant to it, and of the sum of exponentials of distances from that.
+(define (%greatest-of-parts n values plan)
+  (let ((axes (%reduced-axes (vector-ref (%plan-nodes plan) n) (%plan-nodes plan))))
+    (stop-gradient (%over-parts n values plan (lambda (part box) (max-over part axes #t)) max))))
+(define (%exponentials-of-parts n values plan most)
+  (let ((axes (%reduced-axes (vector-ref (%plan-nodes plan) n) (%plan-nodes plan))))
+    (%sum-of-parts n values plan (lambda (part box) (sum (exp (- part (%there-of most box axes))) axes #t)))))
+; Where the largest is infinite it is the result.
+(define (%log-of-sum most total) (+ most (log (where (= (- most most) 0) total 1))))
+
+; --- extremes
+
+; The derivative goes to the first of equals in row-major order. Where tiles are cut along the first of the axes alone, that is their order too.
+(define (%extreme-of-parts n values plan largest?)
+  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (from (%reduced-from node nodes)) (axes (%reduced-axes node nodes))
+         (long (filter (lambda (axis) (< 1 (list-ref (%node-sizes from) axis))) axes)))
+    (if (%every? (lambda (axis) (if (memv axis axes) (= axis (car long)) #t)) (%cut-axes (%operand-layout node plan) (%node-axes from)))
+        (%over-parts n values plan (lambda (part box) ((if largest? max-over min-over) part axes #t)) (if largest? max min))
+        (car (%first-of-parts n values plan largest?)))))
+(define (%cut-axes counts axes)
+  (cond ((if (null? counts) #t (null? axes)) '())
+        ((if (car axes) (< 1 (car counts)) #f) (cons (car axes) (%cut-axes (cdr counts) (cdr axes))))
+        (else (%cut-axes (cdr counts) (cdr axes)))))
+; (extremes . indices): the first of each line of the whole.
+(define (%first-of-parts n values plan largest?)
+  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (axes (%reduced-axes node nodes)) (sizes (%node-sizes (%reduced-from node nodes))))
+    (%over-parts n values plan
+                 (lambda (part box) (cons ((if largest? max-over min-over) part axes #t) (%index-in-whole (%first-index part axes largest?) box axes sizes)))
+                 (lambda ((cons a i) (cons b j))
+                   (let ((later? (%later? a i b j largest?))) (cons (where later? b a) (where later? j i)))))))
+; Whether b at j comes before a at i: it is more extreme, or a NaN, or as much so and in front of it.
+(define (%later? a i b j largest?)
+  (where (= a a)
+         (where (= b b) (where (= a b) (< j i) (if largest? (< a b) (< b a))) 1)
+         (where (= b b) 0 (< j i))))
+(define (%first-index part axes largest?)
+  (let* ((sizes (size part)) (others (filter (lambda (i) (not (memv i axes))) (iota (length sizes))))
+         (lines (view (permute part (append others axes)) (append (map (lambda (i) (list-ref sizes i)) others) '(-1)))))
+    (view ((if largest? argmax argmin) lines -1) (%at-axes axes sizes 1))))
+; Of indices in a part those in the whole, and those of all places of a part.
+(define (%index-in-whole index box axes sizes)
+  (let %in-whole/loop ((axes (reverse axes)) (step 1) (left index) (found 0))
+    (if (null? axes)
+        found
+        (let ((extent (list-ref (cdr box) (car axes))))
+          (%in-whole/loop (cdr axes) (* step (list-ref sizes (car axes))) (quotient left extent)
+                          (+ found (* step (+ (list-ref (car box) (car axes)) (remainder left extent)))))))))
+(define (%indices-of-places box axes sizes residence)
+  (let %places/loop ((axes (reverse axes)) (step 1) (found 0))
+    (if (null? axes)
+        found
+        (let ((extent (list-ref (cdr box) (car axes))))
+          (%places/loop (cdr axes) (* step (list-ref sizes (car axes)))
+                        (+ found (view (* step (+ (list-ref (car box) (car axes)) (arange extent 'i64 residence)))
+                                       (%with-item (map (lambda (n) 1) sizes) (car axes) extent))))))))
+
+; --- the result, with its axes kept, of what f gives of each part and its box: at each place of the result put together in the order of tiles. Pairs
+; are two results.
 (define (%over-parts n values plan f together)
-  (let* ((node (vector-ref (%plan-nodes plan) n)) (number (cdar (%node-operands node))) (from (vector-ref (%plan-nodes plan) number))
-         (parts (vector-ref values number)) (counts (%layout number plan)) (axes (%reduced-axes node)) (sizes (%at-axes axes (%node-sizes from) 1)))
+  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (number (cdar (%node-operands node))) (from (vector-ref nodes number))
+         (parts (vector-ref values number)) (counts (%layout number plan)) (axes (%reduced-axes node nodes)) (sizes (%at-axes axes (%node-sizes from) 1)))
     (define (at-place tiles)
       (fold-left (lambda (known tile)
                    (let ((part (vector-ref parts tile)))
@@ -70,19 +143,23 @@
       (if (null? places)
           whole
           (let ((box (%collapsed (%output-box from counts (caar places)) axes)) (piece (at-place (car places))))
-            (if (equal? (cdr box) sizes)
-                piece
-                (%over-parts/loop (cdr places) (with-part (if (eqv? whole 0) (fill sizes 0 (tensor-type piece) (tensor-residence piece)) whole) piece (car box)))))))))
+            (if (equal? (cdr box) sizes) piece (%over-parts/loop (cdr places) (%with-piece whole piece box sizes))))))))
+(define (%with-piece whole piece box sizes)
+  (if (pair? piece)
+      (if (pair? whole)
+          (let ((a (car whole)) (d (cdr whole))) (cons (%with-piece a (car piece) box sizes) (%with-piece d (cdr piece) box sizes)))
+          (cons (%with-piece 0 (car piece) box sizes) (%with-piece 0 (cdr piece) box sizes)))
+      (with-part (if (tensor? whole) whole (fill sizes 0 (tensor-type piece) (tensor-residence piece))) piece (car box))))
 ; Tiles that lie over the same place of the result, in their order.
 (define (%tiles-by-place counts axes reduced)
   (if (null? counts)
       '((0))
       (let* ((axis (if (null? axes) #f (car axes))) (numbers (iota (if axis (car counts) 1)))
              (others (%tiles-by-place (cdr counts) (if (null? axes) '() (cdr axes)) reduced)))
-        (define (with i tiles) (map (lambda (tile) (+ i (* (car counts) tile))) tiles))
+        (define (with i tile) (+ i (* (car counts) tile)))
         (if (memv axis reduced)
-            (map (lambda (tiles) (append-map (lambda (tile) (map (lambda (i) (+ i (* (car counts) tile))) numbers)) tiles)) others)
-            (append-map (lambda (tiles) (map (lambda (i) (with i tiles)) numbers)) others)))))
+            (map (lambda (tiles) (append-map (lambda (tile) (map (lambda (i) (with i tile)) numbers)) tiles)) others)
+            (append-map (lambda (tiles) (map (lambda (i) (map (lambda (tile) (with i tile)) tiles)) numbers)) others)))))
 (define (%plus a b) (cond ((eqv? b 0) a) ((eqv? a 0) b) (else (+ a b))))
 
 ; --- derivatives. What comes through a reduction is added to each part when its tile is swept: a term is a procedure of the part and its box.
@@ -90,18 +167,26 @@
 (define (%with-term n values c terms plan)
   (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (number (cdar (%node-operands node))))
     (if (if (tensor? c) (vector-ref (%plan-varying plan) n) #f)
-        (let ((others (vector-ref terms number)) (c (view c (%at-axes (%reduced-axes node) (%node-sizes (vector-ref nodes number)) 1))))
-          (vector-update terms number (cons (%term n values c plan) (if (pair? others) others '()))))
+        (let ((others (vector-ref terms number)) (kept (%at-axes (%reduced-axes node nodes) (%node-sizes (vector-ref nodes number)) 1)))
+          (vector-update terms number (cons (%term n values (view c kept) kept plan) (if (pair? others) others '()))))
         terms)))
-(define (%term n values c plan)
-  (let* ((node (vector-ref (%plan-nodes plan) n)) (axes (%reduced-axes node)) (count (%reduced-count node (%plan-nodes plan))))
-    (define (scaled c) (lambda (part box) (%there-of c box axes)))
+(define (%term n values c kept plan)
+  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (axes (%reduced-axes node nodes)) (count (%reduced-count node nodes)))
+    (define (times c f known)
+      (lambda (part box) (* (%there-of c box axes) (f part (%there-of known box axes)))))
+    (define (alone c) (lambda (part box) (%there-of c box axes)))
     (case (%node-operator node)
-      ((sum) (scaled c))
-      ((mean) (scaled (/ c count)))
+      ((sum) (alone c))
+      ((mean) (alone (/ c count)))
+      ((variance) (times (/ (* 2 c) count) - (%mean-beside n values plan)))
+      ((sum-of-exponentials) (times c (lambda (part most) (exp (- part most))) (vector-ref values (cdr (caddr (%node-operands node))))))
+      ((logsumexp) (times c %slope-of-log-of-sum (view (vector-ref values n) kept)))
       (else
-       (let ((c (/ (* 2 c) count)) (m (%mean-beside n values plan)))
-         (lambda (part box) (* (%there-of c box axes) (- part (%there-of m box axes)))))))))
+       (let ((first (cdr (%first-of-parts n values plan (eq? 'max-over (%node-operator node))))) (sizes (%node-sizes (%reduced-from node nodes))))
+         (lambda (part box)
+           (where (= (%indices-of-places box axes sizes (tensor-residence part)) (%there-of first box axes)) (%there-of c box axes) 0)))))))
+; As the operator has it: infinitely much is all of the sum, infinitely little none of it.
+(define (%slope-of-log-of-sum part y) (exp (where (= part -inf.0) -inf.0 (where (= part y) 0 (- part y)))))
 (define (%with-terms c terms part box)
   (if (null? terms)
       c

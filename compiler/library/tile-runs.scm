@@ -47,7 +47,10 @@
       (let ((dead (filter (lambda (n) (not (vector-ref kept n))) (%distinct (%step-reads (car steps) nodes)))))
         (%with-dropped (cdr steps) nodes (%marked dead kept) (cons (cons (car steps) dead) l)))))
 (define (%step-reads step nodes)
-  (if (eq? (car step) 'whole) (%nodes-in (%node-operands (vector-ref nodes (cdr step)))) (vector-ref (cdr step) 2)))
+  (if (eq? (car step) 'whole)
+      (let ((node (vector-ref nodes (cdr step))))
+        (append (if (eq? (%node-operator node) 'logsumexp) (list (cdr step)) '()) (%nodes-in (%node-operands node)))) ; its derivative is made of its value
+      (vector-ref (cdr step) 2)))
 (define (%with-values numbers new values)
   (if (null? numbers) values (%with-values (cdr numbers) (cdr new) (vector-update values (car numbers) (car new)))))
 
@@ -60,6 +63,8 @@
     (case operator
       ((%normalized) (%normalized operands))
       ((stop-gradient) (stop-gradient (car operands)))
+      ((greatest) (stop-gradient (max-over (car operands) (cadr operands) #t)))
+      ((sum-of-exponentials) (sum (exp (- (car operands) (caddr operands))) (cadr operands) #t))
       (else (%result (apply-operator operator operands) (%node-result node))))))
 (define (%operand-value o values leaves)
   (case (car o)
