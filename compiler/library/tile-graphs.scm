@@ -155,7 +155,7 @@
 (define (%made-of-others operator operands type sizes)
   (cond ((%of-groups? operator type sizes) (%group-normalized operands))
         ((memq operator '(sum mean variance max-over min-over logsumexp)) (%reduced-alike operator operands))
-        ((if (memq operator '(mean-squared-error binary-cross-entropy-with-logits adaptive-average-pool)) (not (%in-full? operands)) #f) #f)
+        ((if (memq operator '(mean-squared-error binary-cross-entropy-with-logits adaptive-average-pool adaptive-max-pool)) (not (%in-full? operands)) #f) #f)
         ((eq? operator 'mean-squared-error) (mean (square (- (car operands) (cadr operands)))))
         ((eq? operator 'binary-cross-entropy-with-logits) (mean (- (softplus (car operands)) (* (cadr operands) (car operands)))))
         ((eq? operator 'adaptive-average-pool) (%pooled-to-one mean operands))
