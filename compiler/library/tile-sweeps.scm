@@ -131,7 +131,7 @@
 
 (define (%cotangent-of-part n sum tile box values terms plan)
   (let ((c (cond ((eqv? sum 0) 0) ((%layout n plan) (vector-ref sum tile)) (else (%slice sum box)))))
-    (if (pair? (vector-ref terms n)) (%with-terms c (vector-ref terms n) (vector-ref (vector-ref values n) tile) box) c)))
+    (if (pair? (vector-ref terms n)) (%with-terms c (vector-ref terms n) (vector-ref (vector-ref values n) tile) tile) c)))
 ; What is read now is read no more.
 (define (%without-part tile outputs given plan)
   (map (lambda (n sum) (if (if (%layout n plan) (vector? sum) #f) (vector-update sum tile 0) sum)) outputs given))
