@@ -1,7 +1,7 @@
 ; Runs of what is tiled (tiles.scm), along a plan (tile-plans.scm): values, and one tile of them. Which boxes a tile needs is in tile-boxes.scm, how
 ; an operator is computed on these in tile-parts.scm; derivatives are in tile-sweeps.scm.
 
-; --- running: values by number, #f where there are none yet or no longer. A border that only tiles and sums over space read stays in the parts
+; --- running: values by number, #f where there are none yet or no longer. A border that only tiles and reductions over space (tile-reductions.scm) read stays in the parts
 ; that the tiles of its segment gave (%layouts): a vector of these.
 
 ; (outputs values): values are those that a sweep will read, if there is to be one, and else #f.
