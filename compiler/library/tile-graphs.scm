@@ -253,8 +253,9 @@
           (* (by-channel (/ 1 (sqrt (+ (mean variances '(1) #t) (variance means '(1) #t) (%operand operands 4 1e-5))))) (along (cadr operands))))
        (along (caddr operands)))))
 
+; Among the nodes behind the operand, the last first.
 (define (%known-node operator operands nodes n)
-  (cond ((< n 0) #f)
+  (cond ((= n (cdar operands)) #f)
         ((if (eq? operator (%node-operator (vector-ref nodes n))) (equal? operands (%node-operands (vector-ref nodes n))) #f) (cons 'node n))
         (else (%known-node operator operands nodes (- n 1)))))
 

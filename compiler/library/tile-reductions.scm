@@ -68,16 +68,16 @@
 (define (%squares-about m part axes)
   (let ((sizes (size part)))
     (* (apply * (map (lambda (axis) (list-ref sizes axis)) axes)) (+ (variance part axes #t) (square (- (mean part axes #t) m))))))
-; What is before the operator in the graph may have the mean already.
+; What is before the operator in the graph may have the mean already, most often next to it.
 (define (%mean-beside n values plan places)
-  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n))
-         (known (filter (lambda (m)
-                          (let ((other (vector-ref nodes m)))
-                            (if (eq? 'mean (%node-operator other)) (if (equal? (%node-operands other) (%node-operands node)) (tensor? (vector-ref values m)) #f) #f)))
-                        (iota n))))
-    (if (pair? known)
-        (view (vector-ref values (car known)) (vector-ref places 3))
-        (/ (%sum-of-parts (vector-ref values (cdar (%node-operands node))) places) (%reduced-count node nodes)))))
+  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (from (cdar (%node-operands node))))
+    (define (known? m)
+      (let ((other (vector-ref nodes m)))
+        (if (eq? 'mean (%node-operator other)) (if (equal? (%node-operands other) (%node-operands node)) (tensor? (vector-ref values m)) #f) #f)))
+    (let %mean/loop ((m (- n 1)))
+      (cond ((= m from) (/ (%sum-of-parts (vector-ref values from) places) (%reduced-count node nodes)))
+            ((known? m) (view (vector-ref values m) (vector-ref places 3)))
+            (else (%mean/loop (- m 1)))))))
 
 ; A softmax is a function of each element, of the largest, which is a constant to it, and of the sum of exponentials of distances from that.
 (define (%greatest-of-parts parts places)
@@ -161,7 +161,8 @@
             (append-map (lambda (tiles) (map (lambda (i) (map (lambda (tile) (with i tile)) tiles)) numbers)) others)))))
 (define (%plus a b) (cond ((eqv? b 0) a) ((eqv? a 0) b) (else (+ a b))))
 
-; --- derivatives. What comes through a reduction is added to each part when its tile is swept: a term is a procedure of the part and the tile.
+; --- derivatives. What comes through a reduction is added to the cotangent of each part when its tile is swept: a term is a procedure of that, or 0, of
+; the part, and of the tile.
 
 (define (%with-term n values c terms plan)
   (let* ((node (vector-ref (%plan-nodes plan) n)) (number (cdar (%node-operands node))))
@@ -171,8 +172,11 @@
         terms)))
 (define (%term n values c places plan)
   (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (parts (vector-ref values (cdar (%node-operands node)))))
-    (define (alone c) (lambda (part tile) (%there-of c places tile)))
-    (define (times c f known) (lambda (part tile) (* (%there-of c places tile) (f part (%there-of known places tile)))))
+    (define (alone c)
+      (lambda (sum part tile) (let ((term (%there-of c places tile))) (if (tensor? sum) (+ sum term) (expand-tensor term (size part))))))
+    (define (times c f known)
+      (lambda (sum part tile)
+        (let ((factor (%there-of c places tile)) (x (f part (%there-of known places tile)))) (if (tensor? sum) (weighted-sum sum x 1 factor) (* factor x)))))
     (case (%node-operator node)
       ((sum) (alone c))
       ((mean) (alone (/ c (%reduced-count node nodes))))
@@ -181,12 +185,10 @@
       ((logsumexp) (times c %slope-of-log-of-sum (view (vector-ref values n) (vector-ref places 3))))
       (else
        (let ((first (cdr (%first-of-parts parts places (eq? 'max-over (%node-operator node))))) (sizes (%node-sizes (vector-ref places 0))))
-         (lambda (part tile)
-           (where (= (%indices-of-places (%place-box places tile) (vector-ref places 2) sizes (tensor-residence part)) (%there-of first places tile))
-                  (%there-of c places tile) 0)))))))
+         (lambda (sum part tile)
+           (let ((term (where (= (%indices-of-places (%place-box places tile) (vector-ref places 2) sizes (tensor-residence part)) (%there-of first places tile))
+                              (%there-of c places tile) 0)))
+             (if (tensor? sum) (+ sum term) term))))))))
 ; As the operator has it: infinitely much is all of the sum, infinitely little none of it.
 (define (%slope-of-log-of-sum part y) (exp (where (= part -inf.0) -inf.0 (where (= part y) 0 (- part y)))))
-(define (%with-terms c terms part tile)
-  (if (null? terms)
-      c
-      (%with-terms (let ((term ((car terms) part tile))) (if (tensor? c) (+ c term) (expand-tensor term (size part)))) (cdr terms) part tile)))
+(define (%with-terms c terms part tile) (fold-left (lambda (c term) (term c part tile)) c terms))
