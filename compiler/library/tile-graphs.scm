@@ -27,11 +27,11 @@
         (else (cons x l))))
 (define (%recorded-inputs inputs) (map (lambda (t n) (%recorded (%type-of t) (%sizes-of t) (%residence-of t) n)) inputs (iota (length inputs))))
 
-; --- the graph: #(nodes leaves template), nodes and leaves as vectors. A node is #(operator operands result type sizes residence place axes near);
-; inputs come first and have the operator %input; `axes` and `near` are in tile-axes.scm. An operand is (node . n), (leaf . k), (number k . value), (list operand ...) or (is . constant); leaves are
+; --- the graph: #(nodes leaves template), nodes and leaves as vectors. A node is #(operator operands result type sizes residence place axes near lines);
+; inputs come first and have the operator %input; `axes`, `near` and `lines` are in tile-axes.scm. An operand is (node . n), (leaf . k), (number k . value), (list operand ...) or (is . constant); leaves are
 ; the tensors and numbers that f knew. The template is f's value with operands in the place of tensors.
 
-(define (%node operator operands result type sizes residence place) (vector operator operands result type sizes residence place '() #f))
+(define (%node operator operands result type sizes residence place) (vector operator operands result type sizes residence place '() #f '()))
 (define (%node-operator n) (vector-ref n 0))
 (define (%node-operands n) (vector-ref n 1))
 (define (%node-result n) (vector-ref n 2))
@@ -41,6 +41,7 @@
 (define (%node-place n) (vector-ref n 6))
 (define (%node-axes n) (vector-ref n 7))
 (define (%node-near? n) (vector-ref n 8))
+(define (%node-lines n) (vector-ref n 9))
 
 ; What has been seen: #(seen nodes leaves node-count leaf-count alike), vectors with room for more. `seen` has (operands result . operand) for each
 ; application of an operator, known by the list of its operands, which results share; `alike` has (operands . tensor) for what is made otherwise.

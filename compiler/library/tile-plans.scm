@@ -164,9 +164,11 @@
 (define (%steps nodes leaves view counts inputs devices)
   (let* ((near (vector-map %node-near? nodes))
          (stages (%stages nodes near))
-         (all (iota (vector-length nodes)))
-         (stages-of (lambda (keep?) (map (lambda (stage) (filter (lambda (n) (if (keep? n) (= stage (vector-ref stages n)) #f)) all))
-                                         (iota (+ 1 (fold-left max 0 (vector->list stages)))))))
+         (none (make-vector (+ 1 (fold-left max 0 (vector->list stages))) '()))
+         (stages-of (lambda (keep?)
+                      (vector->list (fold-left (lambda (found n)
+                                                 (if (keep? n) (let ((stage (vector-ref stages n))) (vector-update found stage (cons n (vector-ref found stage)))) found))
+                                               none (reverse (iota (vector-length nodes)))))))
          (near-nodes (stages-of (lambda (n) (vector-ref near n))))
          (whole-nodes (stages-of (lambda (n) (%whole? n nodes near)))))
     (apply append
@@ -258,7 +260,7 @@
 (define (%any? holds? l) (if (null? l) #f (if (holds? (car l)) #t (%any? holds? (cdr l)))))
 
 ; A segment: #(tiles members inputs outputs leaves nodes): members are #(number node dead), dead are the numbers that no later member needs;
-; inputs and outputs are numbers, leaves the numbers of those that members use, in their order; nodes has (number . node) of inputs and members.
+; inputs and outputs are numbers, leaves the numbers of those that members use; nodes are those of the graph.
 (define (%segment-of members tiles view)
   (let* ((nodes (vector-ref view 0))
          (outputs (%outputs members view))
@@ -268,7 +270,7 @@
          (inputs (filter (lambda (n) (if (vector-ref used n) (not (vector-ref inside n)) #f)) (iota (vector-length nodes)))))
     (vector tiles (%with-dead (reverse members) nodes (%marked outputs none) '()) inputs outputs
             (append-map (lambda (n) (%leaves-in (%node-operands (vector-ref nodes n)))) members)
-            (map (lambda (n) (cons n (vector-ref nodes n))) (append inputs members)))))
+            nodes)))
 
 (define (%with-dead members nodes kept l)
   (if (null? members)
@@ -302,7 +304,7 @@
     (cons (* (car found) (/ all (max 1 (caddr found)))) (cadr found))))
 (define (%trial-segment members tiles view)
   (let ((nodes (vector-ref view 0)))
-    (cons (vector tiles '() '() (%outputs members view) '() (map (lambda (n) (cons n (vector-ref nodes n))) members))
+    (cons (vector tiles '() '() (%outputs members view) '() nodes)
           (fold-left (lambda (l n) (cons (cons (vector n (vector-ref nodes n) '()) (vector-ref (vector-ref view 2) n)) l)) '() members))))
 
 ; Of one tile: work, bytes that it holds while it is differentiated, and elements of its outputs.
