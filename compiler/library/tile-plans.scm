@@ -12,14 +12,23 @@
     (if (null? outputs) values (%with-values outputs (%run-plan plan inputs leaves) values))))
 
 ; A plan: nodes, steps, by node how its value is divided into parts or #f, the numbers of what is wanted, by node and by leaf whether it may vary,
-; whether parts are put aside, and the names of the devices over which tiles are dealt.
+; whether parts are put aside, the names of the devices over which tiles are dealt, and by node the boxes of the parts or #f.
 (define (%plan-of nodes leaves wanted outputs counts inputs devices)
   (if (pair? devices) (%check-one-residence nodes))
   (let* ((view (%view-of nodes leaves wanted))
          (steps (%steps nodes leaves view counts inputs devices)) (layouts (%layouts steps nodes wanted)) (varying-leaves (vector-map %leaf-varies? leaves)))
     (if (memory-budget) (for-each (lambda (step) (%check-that-it-fits step layouts view counts)) steps))
     (%note-plan steps layouts view)
-    (vector nodes steps layouts outputs (%varying nodes inputs varying-leaves) varying-leaves (%aside? layouts nodes) devices)))
+    (vector nodes steps layouts outputs (%varying nodes inputs varying-leaves) varying-leaves (%aside? layouts nodes) devices (%places layouts nodes))))
+; The boxes of the parts of values; those that are divided alike share them.
+(define (%places layouts nodes)
+  (define (alike counts node) (cons counts (cons (%node-axes node) (%node-sizes node))))
+  (let ((known (fold-left (lambda (known counts node)
+                            (if (if counts (not (assoc (alike counts node) known)) #f)
+                                (cons (cons (alike counts node) (list->vector (map (lambda (tile) (%output-box node counts tile)) (iota (apply * counts))))) known)
+                                known))
+                          '() (vector->list layouts) (vector->list nodes))))
+    (list->vector (map (lambda (counts node) (if counts (cdr (assoc (alike counts node) known)) #f)) (vector->list layouts) (vector->list nodes)))))
 (define (%check-one-residence nodes)
   (let ((home (%node-residence (vector-ref nodes 0))))
     (for-each (lambda (node)
@@ -34,6 +43,7 @@
 (define (%plan-varying-leaves plan) (vector-ref plan 5))
 (define (%plan-aside? plan) (vector-ref plan 6))
 (define (%plan-devices plan) (vector-ref plan 7))
+(define (%part-places n plan) (vector-ref (vector-ref plan 8) n))
 
 ; --- what is said of a plan
 

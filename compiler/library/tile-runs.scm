@@ -149,7 +149,7 @@
 (define (%slices numbers values boxes plan)
   (map (lambda (n box) (if box (%slice-of (vector-ref values n) n box plan) '())) numbers boxes))
 (define (%slice-of value n box plan)
-  (if (%layout n plan) (%slice-of-parts value (%layout n plan) (vector-ref (%plan-nodes plan) n) box) (%slice value box)))
+  (if (%layout n plan) (%slice-of-parts value (vector-ref (%plan-nodes plan) n) box (%overlapped n box plan)) (%slice value box)))
 (define (%slice whole box)
   (cond ((%file-array? whole) (%read-box whole box))
         ((not (tensor? whole)) whole)
@@ -157,8 +157,8 @@
         (else (crop whole (car box) (cdr box)))))
 
 ; Of the parts that it overlaps; 0 where none of them is there.
-(define (%slice-of-parts parts counts node box)
-  (let %slice/loop ((tiles (%overlapped counts node box)) (whole 0))
+(define (%slice-of-parts parts node box tiles)
+  (let %slice/loop ((tiles tiles) (whole 0))
     (if (null? tiles)
         whole
         (let* ((place (cdar tiles)) (part (vector-ref parts (caar tiles))))
@@ -170,20 +170,23 @@
                        piece
                        (%slice/loop (cdr tiles) (with-part (if (tensor? whole) whole (%border-of node (cdr box))) piece (car (%inside box both))))))))))))
 
-; The tiles that a box of an output reaches, (tile . its box).
-(define (%overlapped counts node box)
-  (filter (lambda ((cons tile place)) place)
-          (map (lambda (tile) (cons tile (%output-box node counts tile)))
-          (let %overlapped/loop ((counts counts) (axes (%node-axes node)))
-            (cond ((null? counts) '(0))
-                  ((if (null? axes) #t (not (car axes)))
-                   (map (lambda (tile) (* (car counts) tile)) (%overlapped/loop (cdr counts) (if (null? axes) '() (cdr axes)))))
-                  (else
-                   (let* ((count (car counts)) (n (list-ref (%node-sizes node) (car axes))) (rest (%overlapped/loop (cdr counts) (cdr axes)))
-                          (start (list-ref (car box) (car axes))) (extent (list-ref (cdr box) (car axes)))
-                          (first (quotient (- (* (+ start 1) count) 1) n))
-                          (last (quotient (- (* (+ start extent) count) 1) n)))
-                     (append-map (lambda (i) (map (lambda (tile) (+ first i (* count tile))) rest)) (iota (+ 1 (- last first)))))))))))
+; The tiles that a box of a value in parts reaches, (tile . its box).
+(define (%overlapped n box plan)
+  (let ((node (vector-ref (%plan-nodes plan) n)) (places (%part-places n plan)))
+    (filter cdr
+            (map (lambda (tile) (cons tile (vector-ref places tile)))
+                 (let %overlapped/loop ((counts (%layout n plan)) (axes (%node-axes node)))
+                   (cond ((null? counts) '(0))
+                         ((if (null? axes) #t (not (car axes)))
+                          (map (lambda (tile) (* (car counts) tile)) (%overlapped/loop (cdr counts) (if (null? axes) '() (cdr axes)))))
+                         (else
+                          (let* ((count (car counts)) (n (list-ref (%node-sizes node) (car axes))) (rest (%overlapped/loop (cdr counts) (cdr axes)))
+                                 (start (list-ref (car box) (car axes))) (extent (list-ref (cdr box) (car axes)))
+                                 (first (quotient (- (* (+ start 1) count) 1) n))
+                                 (last (quotient (- (* (+ start extent) count) 1) n)))
+                            (if (= first last)
+                                (map (lambda (tile) (+ first (* count tile))) rest)
+                                (append-map (lambda (i) (map (lambda (tile) (+ first i (* count tile))) rest)) (iota (+ 1 (- last first)))))))))))))
 
 ; --- one tile: values, on a device, or where they are. What is known so far is a list of (number box . value).
 

@@ -151,7 +151,7 @@
 (define (%plus-part sum n part box own? plan)
   (let ((node (vector-ref (%plan-nodes plan) n)) (counts (%layout n plan)))
     (if counts
-        (%plus-to-parts (if (vector? sum) sum (make-vector (apply * counts) 0)) (%overlapped counts node box) node part box own? plan)
+        (%plus-to-parts (if (vector? sum) sum (make-vector (apply * counts) 0)) (%overlapped n box plan) node part box own? plan)
         (%plus-to sum (cons (map (lambda (i) 0) (%node-sizes node)) (%node-sizes node)) part box own? node))))
 (define (%plus-to-parts sums tiles node part box own? plan)
   (if (null? tiles)
