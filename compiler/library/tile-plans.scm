@@ -123,35 +123,19 @@
                    most))
              (cons 0 '()) operands regions))
 
-; Values of segments, where all who use them are other segments, or sums over all of space.
+; Values of segments, where all who use them are other segments, or reductions.
 (define (%layouts steps nodes wanted)
   (let ((inside (fold-left (lambda (marks (cons kind step)) (if (eq? kind 'segment) (%marked (map (lambda (m) (vector-ref m 0)) (vector-ref step 1)) marks) marks))
                            (make-vector (vector-length nodes) #f) steps))
         (users (%users nodes wanted)))
-    (define (by-parts? n) (if (< n 0) #f (if (vector-ref inside n) #t (%sum-over-space? (vector-ref nodes n) nodes))))
+    (define (by-parts? by n) (if (< by 0) #f (if (vector-ref inside by) #t (%reduces? (vector-ref nodes by) n))))
     (fold-left (lambda (layouts (cons kind step))
                  (if (eq? kind 'segment)
                      (fold-left (lambda (layouts n)
-                                  (if (%any? (lambda (by) (not (by-parts? by))) (vector-ref users n)) layouts (vector-update layouts n (vector-ref step 0))))
+                                  (if (%any? (lambda (by) (not (by-parts? by n))) (vector-ref users n)) layouts (vector-update layouts n (vector-ref step 0))))
                                 layouts (vector-ref step 3))
                      layouts))
                (make-vector (vector-length nodes) #f) steps)))
-(define (%sum-over-space? node nodes)
-  (let ((operands (%node-operands node)))
-    (if (memq (%node-operator node) '(sum mean variance))
-        (if (<= 2 (length operands) 3)
-            (if (eq? (caar operands) 'node)
-                (let ((axes (cdadr operands)))
-                  (if (if (eq? (caadr operands) 'is) (if (list? axes) (memq (%node-type node) '(f32 f64)) #f) #f)
-                      (%every? (lambda (axis) (if axis (memv axis axes) #t)) (%node-axes (vector-ref nodes (cdar operands))))
-                      #f))
-                #f)
-            #f)
-        #f)))
-; How the operand of a sum over space is divided.
-(define (%operand-layout node plan) (%parts-of-operand node (%plan-nodes plan) (vector-ref plan 2)))
-(define (%parts-of-operand node nodes layouts) (if (%sum-over-space? node nodes) (vector-ref layouts (cdar (%node-operands node))) #f))
-
 ; Parts go to the file that waits for them (--spill) where with their cotangents they would take more than a quarter of the memory budget.
 (define (%aside? layouts nodes)
   (if (if (memory-budget) (< 0 (%file-budget)) #f)
@@ -180,7 +164,8 @@
   (let ((operator (%node-operator node)) (operands (%node-operands node)))
     (case operator
       ((%normalized) (list-head operands 5))
-      ((stop-gradient) '())
+      ((stop-gradient greatest) '())
+      ((sum-of-exponentials) (list (car operands)))
       (else (append-map (lambda (o i) (if (%passes-derivative? operator i) (list o) '())) operands (iota (length operands)))))))
 (define (%leaf-varies? v)
   (cond ((tensor? v) (if (%has-derivative? v) (%may-vary? v) #f)) ((number? v) (%may-vary? v)) (else #f)))

@@ -1,7 +1,7 @@
 ; Runs of what is tiled (tiles.scm), along a plan (tile-plans.scm): values, and one tile of them. Which boxes a tile needs is in tile-boxes.scm, how
 ; an operator is computed on these in tile-parts.scm; derivatives are in tile-sweeps.scm.
 
-; --- running: values by number, #f where there are none yet or no longer. A border that only tiles and sums over space read stays in the parts
+; --- running: values by number, #f where there are none yet or no longer. A border that only tiles and reductions over space (tile-reductions.scm) read stays in the parts
 ; that the tiles of its segment gave (%layouts): a vector of these.
 
 ; (outputs values): values are those that a sweep will read, if there is to be one, and else #f.
@@ -47,7 +47,10 @@
       (let ((dead (filter (lambda (n) (not (vector-ref kept n))) (%distinct (%step-reads (car steps) nodes)))))
         (%with-dropped (cdr steps) nodes (%marked dead kept) (cons (cons (car steps) dead) l)))))
 (define (%step-reads step nodes)
-  (if (eq? (car step) 'whole) (%nodes-in (%node-operands (vector-ref nodes (cdr step)))) (vector-ref (cdr step) 2)))
+  (if (eq? (car step) 'whole)
+      (let ((node (vector-ref nodes (cdr step))))
+        (append (if (eq? (%node-operator node) 'logsumexp) (list (cdr step)) '()) (%nodes-in (%node-operands node)))) ; its derivative is made of its value
+      (vector-ref (cdr step) 2)))
 (define (%with-values numbers new values)
   (if (null? numbers) values (%with-values (cdr numbers) (cdr new) (vector-update values (car numbers) (car new)))))
 
@@ -60,6 +63,8 @@
     (case operator
       ((%normalized) (%normalized operands))
       ((stop-gradient) (stop-gradient (car operands)))
+      ((greatest) (stop-gradient (max-over (car operands) (cadr operands) #t)))
+      ((sum-of-exponentials) (sum (exp (- (car operands) (caddr operands))) (cadr operands) #t))
       (else (%result (apply-operator operator operands) (%node-result node))))))
 (define (%operand-value o values leaves)
   (case (car o)
@@ -182,41 +187,6 @@
                             (if (= first last)
                                 (map (lambda (tile) (+ first (* count tile))) rest)
                                 (append-map (lambda (i) (map (lambda (tile) (+ first i (* count tile))) rest)) (iota (+ 1 (- last first)))))))))))))
-
-; --- means, variances and sums over space, of a border in parts
-
-(define (%reduced n values plan)
-  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (from (cdar (%node-operands node)))
-         (parts (vector-ref values from)) (axes (%reduced-axes node)) (count (%reduced-count node nodes)))
-    (view (case (%node-operator node)
-            ((sum) (%sum-of-parts (lambda (part) (sum part axes #t)) parts))
-            ((mean) (/ (%sum-of-parts (lambda (part) (sum part axes #t)) parts) count))
-            (else
-             (let ((m (%mean-beside n values plan)))
-               (/ (%sum-of-parts (lambda (part) (%squares-about m part axes)) parts) count))))
-          (%node-sizes node))))
-(define (%reduced-axes node) (cdadr (%node-operands node)))
-(define (%reduced-count node nodes)
-  (let ((sizes (%node-sizes (vector-ref nodes (cdar (%node-operands node))))))
-    (apply * (map (lambda (axis) (list-ref sizes axis)) (%reduced-axes node)))))
-(define (%sum-of-parts f parts)
-  (fold-left (lambda (total part) (if (tensor? part) (%plus total (f part)) total)) 0 (vector->list parts)))
-; The sum of squared distances from m. A part's own mean and variance only read it, where distances would be another tensor of its size.
-(define (%squares-about m part axes)
-  (let ((sizes (size part)))
-    (* (apply * (map (lambda (axis) (list-ref sizes axis)) axes)) (+ (variance part axes #t) (square (- (mean part axes #t) m))))))
-; What is before the operator in the graph may have the mean already.
-(define (%mean-beside n values plan)
-  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (sizes (%node-sizes (vector-ref nodes (cdar (%node-operands node)))))
-         (axes (%reduced-axes node)) (from (cdar (%node-operands node))))
-    (define (known? m)
-      (let ((other (vector-ref nodes m)))
-        (if (eq? 'mean (%node-operator other)) (if (equal? (%node-operands other) (%node-operands node)) (tensor? (vector-ref values m)) #f) #f)))
-    (let %mean/loop ((m (- n 1)))
-      (cond ((= m from) (/ (%sum-of-parts (lambda (part) (sum part axes #t)) (vector-ref values from)) (%reduced-count node nodes)))
-            ((known? m) (view (vector-ref values m) (map (lambda (i size) (if (memv i axes) 1 size)) (iota (length sizes)) sizes)))
-            (else (%mean/loop (- m 1)))))))
-(define (%plus a b) (cond ((eqv? b 0) a) ((eqv? a 0) b) (else (+ a b))))
 
 ; --- one tile: values, on a device, or where they are. What is known so far is a list of (number box . value).
 

@@ -91,29 +91,6 @@
       (let* ((n (car numbers)) (sum (vector-ref sums n)) (sums (vector-update sums n 0)))
         (%added (cdr numbers) (cdr new) (vector-update sums n (%plus sum (car new)))))))
 
-; What comes through a mean, a sum or a variance of a border in parts is added to each part when its tile is swept: (c . m) for c (z - m) of the
-; part z, and (c . #f) for c.
-(define (%with-term n values c terms plan)
-  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (from (cdar (%node-operands node))))
-    (if (if (tensor? c) (vector-ref (%plan-varying plan) n) #f)
-        (let* ((sizes (map (lambda (i size) (if (memv i (%reduced-axes node)) 1 size)) (iota (length (%node-sizes (vector-ref nodes from)))) (%node-sizes (vector-ref nodes from))))
-               (c (view c sizes)) (count (%reduced-count node nodes)) (others (vector-ref terms from)))
-          (vector-update terms from
-                         (cons (case (%node-operator node)
-                                 ((sum) (cons c #f))
-                                 ((mean) (cons (/ c count) #f))
-                                 (else (cons (/ (* 2 c) count) (%mean-beside n values plan))))
-                               (if (pair? others) others '()))))
-        terms)))
-(define (%with-terms c terms z)
-  (if (null? terms)
-      c
-      (let* ((factor (caar terms)) (m (cdar terms)))
-        (%with-terms (cond ((tensor? c) (if m (weighted-sum c (- z m) 1 factor) (+ c factor)))
-                           (m (* factor (- z m)))
-                           (else (expand-tensor factor (size z))))
-                     (cdr terms) z))))
-
 ; --- a segment: each tile again
 
 (define (%sweep-segment segment values leaves deals sums terms dleaves plan)
@@ -157,7 +134,7 @@
 
 (define (%cotangent-of-part n sum tile box values terms plan)
   (let ((c (cond ((eqv? sum 0) 0) ((%layout n plan) (vector-ref sum tile)) (else (%slice sum box)))))
-    (if (pair? (vector-ref terms n)) (%with-terms c (vector-ref terms n) (vector-ref (vector-ref values n) tile)) c)))
+    (if (pair? (vector-ref terms n)) (%with-terms c (vector-ref terms n) (vector-ref (vector-ref values n) tile) tile) c)))
 ; What is read now is read no more.
 (define (%without-part tile outputs given plan)
   (map (lambda (n sum) (if (if (%layout n plan) (vector? sum) #f) (vector-update sum tile 0) sum)) outputs given))

@@ -4,7 +4,7 @@
 ; what it gives are borders, whole or in parts; what lies between exists for one tile at a time, in the derivative too, which is that of a
 ; procedure with rules: docs/tiles.md. Graphs are in tile-graphs.scm, along which
 ; axes tiles lie in tile-axes.scm, segments and tiles in tile-plans.scm, boxes in tile-boxes.scm, what is done in tile-runs.scm, operators on parts in
-; tile-parts.scm, and arrays in files in array-regions.scm.
+; tile-parts.scm, what is reduced along space in tile-reductions.scm, and arrays in files in array-regions.scm.
 
 (define (tiled f x . options)
   (let* ((inputs (%tile-inputs "tiled" x)) (tiles (if (null? options) '() (list (car options)))) (devices (%tile-devices (if (null? options) '() (cdr options))))
@@ -27,7 +27,7 @@
 
 ; What tiled would do, by segment: the names of its operators, how many tiles along each axis, bytes that the largest holds while it is differentiated,
 ; its work as a multiple of what it would be without halos, and bytes of what it gives to others. An operator that is computed as a whole is in the list
-; as well, with #f for tiles, or, where it sums over the parts that tiles gave, with these.
+; as well, with #f for tiles, or, where it reduces the parts that tiles gave, with these.
 (define (tile-plan f x . options)
   (let* ((inputs (%tile-inputs "tile-plan" x)) (tiles (if (null? options) '() (list (car options))))
          (devices (%tile-devices (if (null? options) '() (cdr options))))
