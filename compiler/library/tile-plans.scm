@@ -364,9 +364,10 @@
               (%cut/loop (append (cdr cut) (cdr groups)) (- room (car cut)) done)
               (%cut/loop (cdr groups) room (cons (car groups) done)))))))
 
-; (bytes first second), or #f where no cut is worth a border: a twentieth of the work of the group.
+; (bytes first second), or #f where no cut is worth a border: a twentieth of the work of the group. Only halos can be spared.
 (define (%best-cut group room tiles limit view)
-  (let %best-cut/loop ((left (%cuts (car group) room view)) (best #f) (work (* .95 (cadr group))))
+  (let %best-cut/loop ((left (if (< (car (%trial (car group) (map (lambda (n) 1) tiles) view)) (* .95 (cadr group))) (%cuts (car group) room view) '()))
+                       (best #f) (work (* .95 (cadr group))))
     (if (null? left)
         best
         (let* ((bytes (caar left)) (halves (cdar left))
