@@ -106,6 +106,7 @@ void infer_pad(const Call& call, ResultTypes& results) {
     throw OperatorError(fmt::format("pad: {} and {} are not a number for each axis of a tensor of shape {}", list_text(before),
                                     list_text(behind), t.shape.text()));
   rules::infer_same(call, results);
+  results[0].channels_last = channels_lie_last(call.inputs.first(1));
   for (int i = 0; i < t.rank(); ++i) {
     const auto k = static_cast<std::size_t>(i);
     std::int64_t& size = results[0].shape[i];
