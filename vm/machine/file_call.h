@@ -129,7 +129,10 @@ struct NamedElements {
   X(read_image)                                                                                                                  \
   X(write_png)                                                                                                                   \
   X(list_folder)                                                                                                                 \
-  X(read_table)
+  X(read_table)                                                                                                                  \
+  X(begin_file)                                                                                                                  \
+  X(put_part)                                                                                                                    \
+  X(finish_file)
 #define X(procedure) Value procedure(FileCall& call);
 CAIRN_FILE_PROCEDURES(X)
 #undef X
