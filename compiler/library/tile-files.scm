@@ -3,6 +3,7 @@
 ; machine, its segment is computed again, with the same elements.
 
 (define (tiled->npy path f x . options) (npy-array (%tiled-to-file "tiled->npy" 'npy path f x options)))
+(define (tiled->tiff path f x . options) (tiff-array (%tiled-to-file "tiled->tiff" 'tiff path f x options)))
 
 ; Gives the path.
 (define (%tiled-to-file who format path f x options)

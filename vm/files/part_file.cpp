@@ -45,7 +45,8 @@ Part sync_parts(int folder, const std::string& name, std::uint64_t bytes, FileCa
   return with_file(folder, name, bytes, calls, [&](int file) { return sync(calls, file); });
 }
 
-Part finish_parts(int folder, const std::string& name, std::uint64_t bytes, const std::string& target, int mode, FileCalls& calls) {
+Part finish_parts(int folder, const std::string& name, std::uint64_t bytes, const std::string& target, int mode,
+                  FileCalls& calls) {
   const Part synced = with_file(folder, name, bytes, calls, [&](int file) {
     return (mode < 0 || calls.change_mode(file, static_cast<mode_t>(mode)) == 0) && sync(calls, file);
   });

@@ -25,7 +25,7 @@ struct FileCalls {
   virtual int open(const char* path, int flags);
   virtual int create(int folder, const char* name, mode_t mode); // a new file, never one that is there, never through a link
   virtual int open_in(int folder, const char* name);             // to be written, not through a link
-  virtual int reserve(int file, off_t bytes);                    // a new file gets that size and, where the disk does so, the room
+  virtual int reserve(int file, off_t bytes); // a new file gets that size and, where the disk does so, the room
   virtual ssize_t write(int file, const void* bytes, std::size_t size);
   virtual ssize_t write_at(int file, const void* bytes, std::size_t size, off_t at);
   virtual int change_mode(int file, mode_t mode);

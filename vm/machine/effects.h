@@ -38,7 +38,8 @@ public:
     }
     record(fresh, value::kUnspecified);
   }
-  // What is asked of the world: a number, new to every enclosing run or what the log says. `what` names it where a replay lacks it.
+  // What is asked of the world: a number, new to every enclosing run or what the log says. `what` names it where a replay lacks
+  // it.
   template <class F> Value asked(std::string_view what, F&& ask) {
     std::vector<EffectLog*> fresh;
     EffectLog* log = replaying_log(fresh);

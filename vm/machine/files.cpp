@@ -193,7 +193,8 @@ void Files::replaced(std::string_view who, const Target& target) {
                                        : std::string_view(target.path).substr(0, std::max<std::size_t>(slash, 1)));
   }
   files::FileCalls calls;
-  if (!files::sync(calls, target.number()) && errno != EINVAL && errno != ENOTSUP) // some file systems do not sync folders; they say so
+  if (!files::sync(calls, target.number()) && errno != EINVAL &&
+      errno != ENOTSUP) // some file systems do not sync folders; they say so
     refuse_file(who, target.path, "is written, but its folder cannot be synced: after a crash the old file may be back");
 }
 

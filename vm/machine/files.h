@@ -88,9 +88,9 @@ public:
   // Replaces a file, or makes one: after a failure the old one is there. ProgramError.
   void replace(std::string_view who, std::string_view path, const files::Content& content);
 
-  // A file that the program writes part by part. Its number, which no other one has, is the program's to keep: beside the target's path
-  // and its size that is all it takes to go on with it, now or from a saved state. A file that is gone, as where the state went
-  // elsewhere, is false, and whoever writes it begins again.
+  // A file that the program writes part by part. Its number, which no other one has, is the program's to keep: beside the
+  // target's path and its size that is all it takes to go on with it, now or from a saved state. A file that is gone, as where
+  // the state went elsewhere, is false, and whoever writes it begins again.
   struct Parts {
     std::string_view who, path;
     std::uint64_t bytes; // of the whole file
@@ -100,8 +100,8 @@ public:
   bool put_part(const Parts& parts, std::uint64_t number, const files::Content& content);
   // It gets its name: what had it before is there until then.
   bool finish_parts(const Parts& parts, std::uint64_t number);
-  // A state is saved that may go on with those that are not finished: they stay when the program ends without finishing them, and so does what
-  // is in them when the system crashes.
+  // A state is saved that may go on with those that are not finished: they stay when the program ends without finishing them, and
+  // so does what is in them when the system crashes.
   void keep_unfinished() const;
 
   // What is known of the files that were read and the folders that were listed, by path in normal form.
@@ -138,7 +138,8 @@ private:
   // The entry of what has that size now, whether it was read before or not.
   Seen& looked_at(std::string_view who, std::string_view path, std::uint64_t size, bool replayed);
   void written(std::string_view path);
-  // Where a file is written: its folder, its name there, and the permissions of the file that has it, -1 without one. ProgramError.
+  // Where a file is written: its folder, its name there, and the permissions of the file that has it, -1 without one.
+  // ProgramError.
   struct Target {
     std::string path; // in normal form
     files::Opened folder;
