@@ -112,7 +112,7 @@
 (define (%new-borders segment layouts plan again?)
   (map (lambda (n layout)
          (cond (layout '())
-               ((%plan-file plan n) (if again? (%file-begun (car (%plan-file plan n))) (%plan-file plan n)))
+               ((%plan-file plan n) (if again? (%file-begun (car (%plan-file plan n)) #f) (%plan-file plan n)))
                (else (let ((node (cdr (assv n (vector-ref segment 5))))) (%border-of node (%node-sizes node))))))
        (vector-ref segment 3) layouts))
 (define (%border-of node sizes) (%border sizes (%node-type node) (%node-residence node)))

@@ -185,6 +185,14 @@ Tensor channels_last(Tensor t) {
   return t;
 }
 
+// Of what a derivative is being taken of.
+[[noreturn]] void refuse_varying(const ArrayFile& file) {
+  throw ProgramError(
+      fmt::format("{}: a file has constants, and what f gives may depend on what a derivative is being taken of: write it "
+                  "outside of the derivative, or let f end in a loss and use `tiled`",
+                  file.who()));
+}
+
 std::uint64_t file_number(const FileCall& call) { return call.number(1, 0, "the number of a file that was begun"); }
 
 // Whether it was done, or the file is gone.
@@ -198,6 +206,7 @@ template <class F> Value done(FileCall& call, const ArrayFile& file, F&& f) {
 
 Value begin_file(FileCall& call) {
   const ArrayFile file(call);
+  if (call.operands[1] != value::kFalse) refuse_varying(file);
   call.engine.meter().spend(Files::kEntry + file.head_bytes());
   return call.engine.effects.asked(std::string(file.who()) + ": a file", [&] {
     const std::uint64_t bytes = file.bytes() + Files::kEntry;
@@ -214,6 +223,7 @@ Value put_part(FileCall& call) {
   const ArrayFile file(call);
   const std::uint64_t number = file_number(call);
   if (!is_tensor_like(call.operands[3])) call.wrong("a tensor", call.operands[3]);
+  if (value::is_bundle(call.operands[3])) refuse_varying(file);
   const Tensor& given = elements_of(call.engine, call.engine.primal(call.operands[3]));
   std::vector<std::int64_t> starts;
   bool fits = naturals(call.operands[2], starts) && starts.size() == static_cast<std::size_t>(file.shape().rank()) &&
