@@ -112,9 +112,15 @@
       '()
       (cons (f (car a) (car b)) (%map/3 f (cdr a) (cdr b)))))
 
+(define (%map/4 f a b c)
+  (if (if (null? a) #t (if (null? b) #t (null? c)))
+      '()
+      (cons (f (car a) (car b) (car c)) (%map/4 f (cdr a) (cdr b) (cdr c)))))
+
 (define (map f l . ls)
   (cond ((null? ls) (map f l))
         ((null? (cdr ls)) (map f l (car ls)))
+        ((null? (cddr ls)) (map f l (car ls) (cadr ls)))
         (else (%map-all f (cons l ls)))))
 
 (define (%map-all f ls)
@@ -163,13 +169,17 @@
 (define (%fold-left/3 f seed l)
   (if (null? l) seed (%fold-left/3 f (f seed (car l)) (cdr l))))
 
+(define (%fold-left/4 f seed a b)
+  (if (if (null? a) #t (null? b)) seed (%fold-left/4 f (f seed (car a) (car b)) (cdr a) (cdr b))))
+
 (define (fold-left f seed l . ls)
-  (if (null? ls)
-      (fold-left f seed l)
-      (let %fold-left/loop ((seed seed) (ls (cons l ls)))
-        (if (%any-null? ls)
-            seed
-            (%fold-left/loop (apply f seed (map car ls)) (map cdr ls))))))
+  (cond ((null? ls) (fold-left f seed l))
+        ((null? (cdr ls)) (fold-left f seed l (car ls)))
+        (else
+         (let %fold-left/loop ((seed seed) (ls (cons l ls)))
+           (if (%any-null? ls)
+               seed
+               (%fold-left/loop (apply f seed (map car ls)) (map cdr ls)))))))
 
 (define (%fold-right/3 f seed l)
   (if (null? l) seed (f (car l) (%fold-right/3 f seed (cdr l)))))

@@ -2,21 +2,25 @@
 ; first two. Of most nodes they are at the same places; where axes are moved, merged or divided, each is followed to where it goes, so that what
 ; puts channels last, say, multiplies them, and puts them back is one segment with what is around it.
 
-; Nodes with their axes, by axis of space that of the node, or #f where there is none, and whether they are near: made of near elements along these.
+; A node with its axes, by axis of space that of the node, or #f where there is none, and whether it is near: made of near elements along these.
 ; `apart`: of those along its usual axes, where operands have them elsewhere; these are borders in front of it. `bins`: operands are borders in any case:
 ; a few bins of a large image, or points that stand for it, would be as few tiles for all that is in front of them.
-(define (%with-axes nodes leaves)
-  (let %axes/loop ((n 0) (nodes nodes))
-    (if (= n (vector-length nodes))
-        nodes
-        (let* ((node (vector-ref nodes n))
-               (near? (%near? node nodes leaves))
-               (as-usual? (%every? (lambda (m) (%as-usual? (vector-ref nodes m))) (%nodes-in (%node-operands node))))
-               (followed (if (if (%input? node) #t (if near? as-usual? #f)) #f (%followed-axes node nodes leaves))))
-          (%axes/loop (+ n 1)
-                      (vector-update nodes n
-                                     (vector-update (vector-update node 7 (if followed followed (%usual-axes (%node-sizes node))))
-                                                    8 (cond (followed #t) ((if near? (%bins? node nodes) #f) 'bins) ((if near? as-usual? #f) #t) (near? 'apart) (else #f)))))))))
+(define (%with-axes node nodes leaves)
+  (let* ((near? (%near? node nodes leaves))
+         (as-usual? (%every? (lambda (m) (%as-usual? (vector-ref nodes m))) (%nodes-in (%node-operands node))))
+         (followed (if (if (%input? node) #t (if near? as-usual? #f)) #f (%followed-axes node nodes leaves))))
+    (%with-lines (vector-update (vector-update node 7 (if followed followed (%usual-axes (%node-sizes node))))
+                                8 (cond (followed #t) ((if near? (%bins? node nodes) #f) 'bins) ((if near? as-usual? #f) #t) (near? 'apart) (else #f))))))
+; Lines that are computed as a whole lie along other axes than those of space. A part of the channels would be of other groups, or of a part of one.
+(define (%with-lines node)
+  (vector-update node 9
+                 (case (%node-operator node)
+                   ((%normalized layer-normalization rms-normalization softmax log-softmax fused-scale-mask-softmax sort argsort top-k cumulative-sum)
+                    (filter (lambda (axis) (not (memv axis (%node-axes node)))) (iota (length (%node-sizes node)))))
+                   ((convolve transpose-convolve convolve-add-tied) (if (%in-groups? node) '(1) '()))
+                   (else '()))))
+(define (%in-groups? node)
+  (not (= 1 (%operand (map cdr (%node-operands node)) (if (eq? (%node-operator node) 'convolve-add-tied) 6 5) 1))))
 (define (%bins? node nodes)
   (case (%node-operator node)
     ((adaptive-max-pool adaptive-average-pool) #t)

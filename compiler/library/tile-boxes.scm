@@ -2,55 +2,27 @@
 
 ; (member . descriptions of its operands), the last member first.
 (define (%prepared segment leaves)
-  (let ((nodes (vector-ref segment 5)))
-    (let %prepared/loop ((members (vector-ref segment 1)) (leaves leaves) (l '()))
-      (if (null? members)
-          l
-          (let ((described+leaves (%described-here (%node-operands (vector-ref (car members) 1)) nodes leaves)))
-            (%prepared/loop (cdr members) (cdr described+leaves) (cons (cons (car members) (car described+leaves)) l)))))))
-(define (%described-here operands nodes leaves)
-  (if (null? operands)
-      (cons '() leaves)
-      (let* ((o (car operands))
-             (a (case (car o)
-                  ((node) (cons (%description (cdr (assv (cdr o) nodes))) leaves))
-                  ((leaf) (cons (car leaves) (cdr leaves)))
-                  ((number) (cons (cddr o) (cdr leaves)))
-                  ((list) (%described-here (cdr o) nodes leaves))
-                  (else (cons (cdr o) leaves))))
-             (d (%described-here (cdr operands) nodes (cdr a))))
-        (cons (cons (car a) (car d)) (cdr d)))))
+  (fold-left (lambda (l member) (cons (cons member (map (lambda (o) (%described o (vector-ref segment 5) leaves)) (%node-operands (vector-ref member 1)))) l))
+             '() (vector-ref segment 1)))
 
 ; (work boxes-of-inputs boxes-of-outputs): work is (member box . regions of operands) in order, without members that nobody needs. A box is
 ; (starts . sizes).
 (define (%tile-work segment prepared tile)
   (let* ((nodes (vector-ref segment 5))
-         (out (map (lambda (n) (%output-box (cdr (assv n nodes)) (vector-ref segment 0) tile)) (vector-ref segment 3)))
+         (out (map (lambda (n) (%output-box (vector-ref nodes n) (vector-ref segment 0) tile)) (vector-ref segment 3)))
          (boxes (fold-left (lambda (boxes n box) (if box (%with-box boxes n box) boxes)) '() (vector-ref segment 3) out)))
     (let %tile-work/loop ((members prepared) (boxes boxes) (work '()))
       (if (null? members)
           (list work (map (lambda (n) (%box-of n boxes)) (vector-ref segment 2)) out)
-          (let* ((member (caar members)) (n (vector-ref member 0)) (box (%whole-lines (vector-ref member 1) (%box-of n boxes))))
+          (let* ((member (caar members)) (n (vector-ref member 0)) (box (%box-of n boxes)))
             (if box
-                (let ((regions (%regions (vector-ref member 1) (cdar members) box)) (boxes (remove (lambda (entry) (= n (car entry))) boxes)))
+                (let* ((box (%whole-lines (vector-ref member 1) box)) (regions (%regions (vector-ref member 1) (cdar members) box)) (boxes (remove (lambda (entry) (= n (car entry))) boxes)))
                   (%tile-work/loop (cdr members) (%with-boxes (%node-operands (vector-ref member 1)) regions boxes) (cons (cons member (cons box regions)) work)))
                 (%tile-work/loop (cdr members) boxes work)))))))
 
-; What is computed of whole lines gives whole lines, whatever part of them is wanted: these lie along other axes than those of space.
+; What is computed of whole lines gives whole lines, whatever part of them is wanted.
 (define (%whole-lines node box)
-  (define (whole-along lines?)
-    (fold-left (lambda (box axis n) (if (lines? axis) (cons (%with-item (car box) axis 0) (%with-item (cdr box) axis n)) box))
-               box (iota (length (%node-sizes node))) (%node-sizes node)))
-  (cond ((not box) #f)
-        ((memq (%node-operator node) '(%normalized layer-normalization rms-normalization softmax log-softmax fused-scale-mask-softmax sort argsort top-k cumulative-sum))
-         (whole-along (lambda (axis) (not (memv axis (%node-axes node))))))
-        ((%in-groups? node) (whole-along (lambda (axis) (= axis 1))))
-        (else box)))
-; A part of the channels would be of other groups, or of a part of one.
-(define (%in-groups? node)
-  (let ((at (case (%node-operator node) ((convolve transpose-convolve) 5) ((convolve-add-tied) 6) (else #f))))
-    (if at (not (= 1 (%operand (map cdr (%node-operands node)) at 1))) #f)))
-
+  (fold-left (lambda (box axis) (cons (%with-item (car box) axis 0) (%with-item (cdr box) axis (list-ref (%node-sizes node) axis)))) box (%node-lines node)))
 ; Of a tile, #f where it has none: what lacks an axis of space is all in the first tile along that.
 (define (%output-box node counts tile)
   (let %output-box/loop ((counts counts) (axes (%node-axes node)) (tile tile) (box (cons (map (lambda (n) 0) (%node-sizes node)) (%node-sizes node))))
@@ -63,7 +35,7 @@
                     #f
                     (%output-box/loop (cdr counts) axes (quotient tile count) (cons (%with-item (car box) axis start) (%with-item (cdr box) axis extent)))))
               (if (= i 0) (%output-box/loop (cdr counts) axes (quotient tile count) box) #f))))))
-(define (%with-item l i x) (append (list-head l i) (cons x (list-tail l (+ i 1)))))
+(define (%with-item l i x) (if (= i 0) (cons x (cdr l)) (cons (car l) (%with-item (cdr l) (- i 1) x))))
 
 (define (%box-of n boxes) (let ((found (assv n boxes))) (if found (cdr found) #f)))
 (define (%with-box boxes n box)
@@ -73,8 +45,15 @@
 (define (%hull a b)
   (if (equal? a b)
       a
-      (let ((starts (map min (car a) (car b))))
-        (cons starts (map - (map max (map + (car a) (cdr a)) (map + (car b) (cdr b))) starts)))))
+      (let ((starts (map (lambda (a b) (min a b)) (car a) (car b))))
+        (cons starts (map (lambda (a b start) (- (max a b) start)) (%ends a) (%ends b) starts)))))
+; Where boxes overlap, which they do.
+(define (%overlap a b)
+  (let ((starts (map (lambda (a b) (max a b)) (car a) (car b))))
+    (cons starts (map (lambda (a b start) (- (min a b) start)) (%ends a) (%ends b) starts))))
+(define (%ends box) (map (lambda (start size) (+ start size)) (car box) (cdr box)))
+; A box as seen from the beginning of another.
+(define (%inside box part) (cons (map (lambda (start from) (- start from)) (car part) (car box)) (cdr part)))
 (define (%with-boxes operands regions boxes)
   (cond ((null? operands) boxes)
         ((if (car regions) (eq? (caar operands) 'node) #f)

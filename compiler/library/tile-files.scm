@@ -19,7 +19,7 @@
           (if n
               (let* ((node (vector-ref (vector-ref graph 0) n))
                      (file (begun (%node-type node) (%node-sizes node) (vector-ref (%plan-varying plan) n)))
-                     (y (caar (%graph-values (vector-update plan 8 (cons n file)) inputs leaves #f))))
+                     (y (caar (%graph-values (vector-update plan 9 (cons n file)) inputs leaves #f))))
                 (if (tensor? y) (%whole-to-file file y) y))
               (whole (%one-tensor who (if (memq (car template) '(pair vector)) #f (%operand-value template (list->vector inputs) leaves)))))))))
 (define (%one-tensor who y)

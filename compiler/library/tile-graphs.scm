@@ -27,11 +27,11 @@
         (else (cons x l))))
 (define (%recorded-inputs inputs) (map (lambda (t n) (%recorded (%type-of t) (%sizes-of t) (%residence-of t) n)) inputs (iota (length inputs))))
 
-; --- the graph: #(nodes leaves template), nodes and leaves as vectors. A node is #(operator operands result type sizes residence place axes near);
-; inputs come first and have the operator %input; `axes` and `near` are in tile-axes.scm. An operand is (node . n), (leaf . k), (number k . value), (list operand ...) or (is . constant); leaves are
+; --- the graph: #(nodes leaves template), nodes and leaves as vectors. A node is #(operator operands result type sizes residence place axes near lines);
+; inputs come first and have the operator %input; `axes`, `near` and `lines` are in tile-axes.scm. An operand is (node . n), (leaf . k), (number k . value), (list operand ...) or (is . constant); leaves are
 ; the tensors and numbers that f knew. The template is f's value with operands in the place of tensors.
 
-(define (%node operator operands result type sizes residence place) (vector operator operands result type sizes residence place '() #f))
+(define (%node operator operands result type sizes residence place) (vector operator operands result type sizes residence place '() #f '()))
 (define (%node-operator n) (vector-ref n 0))
 (define (%node-operands n) (vector-ref n 1))
 (define (%node-result n) (vector-ref n 2))
@@ -41,16 +41,17 @@
 (define (%node-place n) (vector-ref n 6))
 (define (%node-axes n) (vector-ref n 7))
 (define (%node-near? n) (vector-ref n 8))
+(define (%node-lines n) (vector-ref n 9))
 
-; What has been seen: #(seen nodes leaves node-count leaf-count), lists with the last first. `seen` has (operands result . operand) for each
-; application of an operator, known by the list of its operands, which results share.
+; What has been seen: #(seen nodes leaves node-count leaf-count alike), vectors with room for more. `seen` has (operands result . operand) for each
+; application of an operator, known by the list of its operands, which results share; `alike` has (operands . tensor) for what is made otherwise.
 (define (%graph-of y inputs)
-  (let* ((nodes (map (lambda (t) (%node '%input '() 0 (%type-of t) (%sizes-of t) (%residence-of t) -1)) inputs))
-         (seen (vector '() (reverse nodes) '() (length nodes) 0))
+  (let* ((none (make-vector 16 #f))
+         (seen (fold-left (lambda (seen t) (cdr (%new-node (%node '%input '() 0 (%type-of t) (%sizes-of t) (%residence-of t) -1) seen))) (vector '() none none 0 0 '()) inputs))
          (y+seen (%visit-structure y seen))
-         (seen (cdr y+seen))
-         (leaves (list->vector (reverse (vector-ref seen 2)))))
-    (vector (%with-axes (list->vector (reverse (vector-ref seen 1))) leaves) leaves (car y+seen))))
+         (seen (cdr y+seen)))
+    (define (filled v n) (list->vector (list-head (vector->list v) n)))
+    (vector (filled (vector-ref seen 1) (vector-ref seen 3)) (filled (vector-ref seen 2) (vector-ref seen 4)) (car y+seen))))
 
 (define (%visit-structure v seen)
   (cond ((if (tensor? v) #t (number? v)) (%visit v seen))
@@ -79,26 +80,27 @@
 
 (define (%new-leaf v operand seen)
   (let ((k (vector-ref seen 4)))
-    (cons (operand k) (vector-update (vector-update seen 2 (cons v (vector-ref seen 2))) 4 (+ k 1)))))
+    (cons (operand k) (vector-update (vector-update seen 2 (%with-next (vector-ref seen 2) k v)) 4 (+ k 1)))))
 
 (define (%new-node node seen)
-  (let ((n (vector-ref seen 3)))
-    (cons (cons 'node n) (vector-update (vector-update seen 1 (cons node (vector-ref seen 1))) 3 (+ n 1)))))
+  (let* ((n (vector-ref seen 3)) (nodes (vector-ref seen 1)))
+    (cons (cons 'node n) (vector-update (vector-update seen 1 (%with-next nodes n (%with-axes node nodes (vector-ref seen 2)))) 3 (+ n 1)))))
+(define (%with-next v n x)
+  (vector-update (if (< n (vector-length v)) v (list->vector (append (vector->list v) (vector->list v)))) n x))
 
 (define (%visit-recorded v seen)
-  (let ((operator (vector-ref v 4)) (operands (vector-ref v 5)) (result (vector-ref v 6)))
-    (if (eq? operator '%input)
-        (cons (cons 'node operands) seen)
-        (let ((known (%known operands result (vector-ref seen 0))))
-          (if known
-              (cons known seen)
-              (let* ((others (%made-of-others operator operands (vector-ref v 1) (vector-ref v 2)))
-                     (made (if others
-                               (%visit others seen)
-                               (let ((l (%visit-all operands seen)))
-                                 (%visit-operator (%node operator (car l) result (vector-ref v 1) (vector-ref v 2) (vector-ref v 3) (vector-ref v 7)) (cdr l)))))
-                     (seen (cdr made)))
-                (cons (car made) (vector-update seen 0 (cons (cons operands (cons result (car made))) (vector-ref seen 0))))))))))
+  (if (eq? (vector-ref v 4) '%input)
+      (cons (cons 'node (vector-ref v 5)) seen)
+      (let* ((operands (vector-ref v 5)) (result (vector-ref v 6)) (known (%known operands result (vector-ref seen 0))))
+        (if known
+            (cons known seen)
+            (let* ((alike (%made-alike v seen))
+                   (made (if (%same? (car alike) v)
+                             (let ((l (%visit-all operands (cdr alike))))
+                               (%visit-operator (%node (vector-ref v 4) (car l) result (vector-ref v 1) (vector-ref v 2) (vector-ref v 3) (vector-ref v 7)) (cdr l)))
+                             (%visit (car alike) (cdr alike))))
+                   (seen (cdr made)))
+              (cons (car made) (vector-update seen 0 (cons (cons operands (cons result (car made))) (vector-ref seen 0)))))))))
 
 (define (%known operands result l)
   (cond ((null? l) #f)
@@ -117,7 +119,7 @@
   (let* ((operands (%node-operands node)) (result (%node-result node)) (type (%node-type node))
          (part-of (lambda (operator operands sizes) (%node operator operands 0 type sizes (%node-residence node) (%node-place node))))
          (x (car operands))
-         (sizes (%node-sizes (list-ref (reverse (vector-ref seen 1)) (cdr x))))
+         (sizes (%node-sizes (vector-ref (vector-ref seen 1) (cdr x))))
          (channels (cadr sizes))
          (axes (cons 0 (map (lambda (i) (+ i 2)) (iota (- (length sizes) 2)))))
          (kept (cons 1 (cons channels (map (lambda (n) 1) (cddr sizes)))))
@@ -135,17 +137,41 @@
                                sizes)
                       (cdr v))))))
 
-; What has the same value by operators that tiles know; or #f.
+; (tensor . seen): what has the same value by operators that tiles know; v itself where it is made by one.
+(define (%made-alike v seen)
+  (let* ((operator (vector-ref v 4)) (operands (vector-ref v 5)) (known (assv operands (vector-ref seen 5))))
+    (cond ((eq? operator '%input) (cons v seen))
+          (known (cons (cdr known) seen))
+          (else
+           (let* ((others (%made-of-others operator operands (vector-ref v 1) (vector-ref v 2)))
+                  (others+seen (cond (others (cons others seen))
+                                     ((eq? operator 'view) (%before-views (car operands) (vector-ref v 2) seen))
+                                     (else (%made-along-space operator operands (vector-ref v 2) seen)))))
+             (if (car others+seen)
+                 (let* ((alike (if (%recorded? (car others+seen)) (%made-alike (car others+seen) (cdr others+seen)) others+seen)) (seen (cdr alike)))
+                   (cons (car alike) (vector-update seen 5 (cons (cons operands (car alike)) (vector-ref seen 5)))))
+                 (cons v (cdr others+seen))))))))
+; Recorded tensors have no elements to be compared by.
+(define (%same? a b) (if (%recorded? a) (eq? (vector-ref a 5) (vector-ref b 5)) #f))
 (define (%made-of-others operator operands type sizes)
   (cond ((%of-groups? operator type sizes) (%group-normalized operands))
-        ((memq operator '(sum mean variance)) (%reduced-alike operator operands))
-        ((if (memq operator '(mean-squared-error binary-cross-entropy-with-logits adaptive-average-pool)) (not (%in-full? operands)) #f) #f)
+        ((memq operator '(sum mean variance max-over min-over logsumexp)) (%reduced-alike operator operands))
+        ((if (memq operator '(mean-squared-error binary-cross-entropy-with-logits adaptive-average-pool adaptive-max-pool)) (not (%in-full? operands)) #f) #f)
         ((eq? operator 'mean-squared-error) (mean (square (- (car operands) (cadr operands)))))
         ((eq? operator 'binary-cross-entropy-with-logits) (mean (- (softplus (car operands)) (* (cadr operands) (car operands)))))
-        ((eq? operator 'adaptive-average-pool) (%pooled-to-one operands))
+        ((eq? operator 'adaptive-average-pool) (%pooled-to-one mean operands))
+        ((eq? operator 'adaptive-max-pool) (%pooled-to-one max-over operands))
         ((eq? operator 'roll) (%rolled (car operands) (cadr operands) (caddr operands)))
         ((eq? operator 'tile) (%repeated (car operands) (cadr operands)))
         (else #f)))
+; What had this shape before it was viewed under another one, or #f.
+(define (%before-views x sizes seen)
+  (if (%recorded? x)
+      (let* ((alike (%made-alike x seen)) (x (car alike)) (t (if (%recorded? x) (if (eq? (vector-ref x 4) 'view) (car (vector-ref x 5)) #f) #f)))
+        (cond ((not (if t (tensor? t) #f)) (cons #f (cdr alike)))
+              ((equal? (size t) sizes) (cons t (cdr alike)))
+              (else (%before-views t sizes (cdr alike)))))
+      (cons #f seen)))
 
 ; Sums over all axes, over one, over axes that are counted from the end, and variances of another count, as those over a list of axes that tiles know.
 (define (%reduced-alike operator operands)
@@ -153,13 +179,50 @@
          (axes (if given (map (lambda (axis) (%axis (symbol->string operator) axis rank)) (%each-axis given '(0))) (iota rank)))
          (count (apply * (map (lambda (axis) (list-ref (size x) axis)) axes))) (less (%operand operands 3 0)))
     (define (reduced) (apply-operator operator (list x axes keep?)))
-    (cond ((not (memq (tensor-type x) '(f32 f64))) #f)
+    (cond ((not (if (memq operator '(max-over min-over)) #t (memq (tensor-type x) '(f32 f64)))) #f)
           ((= less 0) (if (equal? axes given) #f (reduced)))
           ((< less count) (* (reduced) (/ count (- count less))))
           (else #f))))
-(define (%pooled-to-one operands)
+
+; Along axes of space of what is computed by tiles: (tensor . seen), #f where there is nothing to do. Softmax is a pointwise function of two reductions,
+; which go from part to part. What is reduced along an axis that a view merged is so along those that it was merged of.
+(define (%made-along-space operator operands sizes seen)
+  (let ((x (car operands)) (softmax? (memq operator '(softmax log-softmax))))
+    (if (if (if softmax? #t (memq operator '(sum mean variance max-over min-over logsumexp))) (if (%recorded? x) (memq (tensor-type x) '(f32 f64)) #f) #f)
+        (let* ((below (%below-views x (if softmax? (list (%axis "softmax" (%operand operands 1 -1) (length sizes))) (cadr operands)))) (t (car below)) (axes (cdr below))
+               (visited (%visit t seen)) (node (vector-ref (vector-ref (cdr visited) 1) (cdar visited))))
+          (cons (cond ((not (if (%node-near? node) (%any? (lambda (axis) (memv axis axes)) (%node-axes node)) #f)) #f)
+                      (softmax? (%as-shaped (%softmax-apart operator t axes) sizes))
+                      ((%same? t x) #f)
+                      (else (%as-shaped (apply-operator operator (list t axes (= (length sizes) (length (size t))))) sizes)))
+                (cdr visited)))
+        (cons #f seen))))
+(define (%as-shaped t sizes) (if (equal? (size t) sizes) t (view t sizes)))
+; The tensor under views, and its axes that these merged to the ones that are given.
+(define (%below-views x axes)
+  (if (if (eq? (vector-ref x 4) 'view) (%recorded? (car (vector-ref x 5))) #f)
+      (let* ((t (car (vector-ref x 5))) (merged (if (memv 0 (size t)) #f (%merged-axes (size t) (size x) axes))))
+        (if merged (%below-views t merged) (cons x axes)))
+      (cons x axes)))
+; #f: only a part of what was merged to an axis would be reduced.
+(define (%merged-axes from to axes)
+  (let %merged/loop ((from from) (to to) (i 0) (j 0) (found '()))
+    (if (if (null? from) (null? to) #f)
+        found
+        (let* ((counts (%stretch from to)) (these (iota (car counts) i))
+               (given (filter (lambda (axis) (memv axis axes)) (iota (cdr counts) j))))
+          (if (if (null? given) #t (= (length given) (cdr counts)))
+              (%merged/loop (list-tail from (car counts)) (list-tail to (cdr counts)) (+ i (car counts)) (+ j (cdr counts))
+                            (append found (if (null? given) '() these)))
+              #f)))))
+(define (%softmax-apart operator x axes)
+  (let ((kept (map (lambda (i n) (if (memv i axes) 1 n)) (iota (length (size x))) (size x))))
+    (define (reduced name operands) (vector '%recorded (tensor-type x) kept (tensor-residence x) name (cons x (cons axes operands)) 0 -1))
+    (let* ((most (reduced 'greatest '())) (total (reduced 'sum-of-exponentials (list most))) (distance (- x most)))
+      (if (eq? operator 'softmax) (/ (exp distance) total) (- distance (log total))))))
+(define (%pooled-to-one reduced operands)
   (let ((space (cddr (iota (length (size (car operands)))))))
-    (if (%every? (lambda (n) (= n 1)) (%each-axis (cadr operands) space)) (mean (car operands) space #t) #f)))
+    (if (%every? (lambda (n) (= n 1)) (%each-axis (cadr operands) space)) (reduced (car operands) space #t) #f)))
 ; Sums of integers and of bf16 are rounded otherwise, and squares of integers wrap.
 (define (%in-full? operands) (%every? (lambda (x) (if (tensor? x) (memq (tensor-type x) '(f32 f64)) #t)) operands))
 
@@ -191,10 +254,11 @@
           (* (by-channel (/ 1 (sqrt (+ (mean variances '(1) #t) (variance means '(1) #t) (%operand operands 4 1e-5))))) (along (cadr operands))))
        (along (caddr operands)))))
 
-(define (%known-node operator operands l n)
-  (cond ((null? l) #f)
-        ((if (eq? operator (%node-operator (car l))) (equal? operands (%node-operands (car l))) #f) (cons 'node n))
-        (else (%known-node operator operands (cdr l) (- n 1)))))
+; Among the nodes behind the operand, the last first.
+(define (%known-node operator operands nodes n)
+  (cond ((= n (cdar operands)) #f)
+        ((if (eq? operator (%node-operator (vector-ref nodes n))) (equal? operands (%node-operands (vector-ref nodes n))) #f) (cons 'node n))
+        (else (%known-node operator operands nodes (- n 1)))))
 
 ; The numbers of the nodes among operands.
 (define (%nodes-in operands)

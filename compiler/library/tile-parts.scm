@@ -13,7 +13,7 @@
       ((average-pool) (%average-pooled (%with-padding-alone node operands box segment device 0 2) (%or-no-padding (car regions) box)))
       ((adaptive-max-pool adaptive-average-pool)
        (%pooled-by-bins operator (car operands) (car regions) box
-                        (%node-sizes (cdr (assv (cdar (%node-operands node)) (vector-ref segment 5)))) (%node-sizes node)))
+                        (%node-sizes (vector-ref (vector-ref segment 5) (cdar (%node-operands node)))) (%node-sizes node)))
       ((narrow-tensor crop chunk) (car operands))
       ((dropout dropout-planewise) (%dropped operator operands box (%node-sizes node)))
       ((slice)
@@ -25,10 +25,10 @@
            (fill (cdr box) (%operand operands 3 0) (%node-type node) (%residence-there node device))))
       ((lower-triangle upper-triangle) (apply-operator operator (list (car operands) (%diagonal-there (%operand operands 1 0) (car box)))))
       ((expand-tensor) (expand-tensor (car operands) (cdr box)))
-      ((view) (%viewed (car operands) (car regions) box (%node-sizes (cdr (assv (cdar (%node-operands node)) (vector-ref segment 5)))) (%node-sizes node)))
+      ((view) (%viewed (car operands) (car regions) box (%node-sizes (vector-ref (vector-ref segment 5) (cdar (%node-operands node)))) (%node-sizes node)))
       ((interpolate-nearest interpolate-linear)
        (%interpolated operator (car operands) (%operand-given? operands 2 #f) (%node-type node) (car regions) box
-                      (%node-sizes (cdr (assv (cdar (%node-operands node)) (vector-ref segment 5)))) (%node-sizes node)))
+                      (%node-sizes (vector-ref (vector-ref segment 5) (cdar (%node-operands node)))) (%node-sizes node)))
       ((%normalized) (%normalized operands))
       ((stop-gradient) (stop-gradient (car operands)))
       ((to-device) (if device (car operands) (apply-operator operator operands)))
@@ -48,7 +48,7 @@
 (define (%with-padding-alone node operands box segment device number k)
   (if (not (boolean? (car operands)))
       operands
-      (let* ((from (cdr (assv (cdar (%node-operands node)) (vector-ref segment 5))))
+      (let* ((from (vector-ref (vector-ref segment 5) (cdar (%node-operands node))))
              (space (cddr (cdr box)))
              (pool (memq (%node-operator node) '(max-pool average-pool)))
              (windows (if pool (%each-axis (cadr operands) space) (%space (size (cadr operands)))))

@@ -13,14 +13,24 @@
     (if (null? outputs) values (%with-values outputs (%run-plan plan inputs leaves) values))))
 
 ; A plan: nodes, steps, by node how its value is divided into parts or #f, the numbers of what is wanted, by node and by leaf whether it may vary,
-; whether parts are put aside, the names of the devices over which tiles are dealt, and (n . file) of what goes to a file that was begun, or #f.
+; whether parts are put aside, the names of the devices over which tiles are dealt, by node the boxes of the parts or #f, and (n . file) of what goes to
+; a file that was begun, or #f.
 (define (%plan-of nodes leaves wanted outputs counts inputs devices to-file)
   (if (pair? devices) (%check-one-residence nodes))
   (let* ((view (%view-of nodes leaves wanted to-file))
          (steps (%steps nodes leaves view counts inputs devices)) (layouts (%layouts steps nodes wanted)) (varying-leaves (vector-map %leaf-varies? leaves)))
     (if (memory-budget) (for-each (lambda (step) (%check-that-it-fits step layouts view counts)) steps))
     (%note-plan steps layouts view)
-    (vector nodes steps layouts outputs (%varying nodes inputs varying-leaves) varying-leaves (%aside? layouts nodes) devices #f)))
+    (vector nodes steps layouts outputs (%varying nodes inputs varying-leaves) varying-leaves (%aside? layouts nodes) devices (%places layouts nodes) #f)))
+; The boxes of the parts of values; those that are divided alike share them.
+(define (%places layouts nodes)
+  (define (alike counts node) (cons counts (cons (%node-axes node) (%node-sizes node))))
+  (let ((known (fold-left (lambda (known counts node)
+                            (if (if counts (not (assoc (alike counts node) known)) #f)
+                                (cons (cons (alike counts node) (list->vector (map (lambda (tile) (%output-box node counts tile)) (iota (apply * counts))))) known)
+                                known))
+                          '() (vector->list layouts) (vector->list nodes))))
+    (list->vector (map (lambda (counts node) (if counts (cdr (assoc (alike counts node) known)) #f)) (vector->list layouts) (vector->list nodes)))))
 (define (%check-one-residence nodes)
   (let ((home (%node-residence (vector-ref nodes 0))))
     (for-each (lambda (node)
@@ -35,7 +45,8 @@
 (define (%plan-varying-leaves plan) (vector-ref plan 5))
 (define (%plan-aside? plan) (vector-ref plan 6))
 (define (%plan-devices plan) (vector-ref plan 7))
-(define (%plan-file plan n) (let ((n+file (vector-ref plan 8))) (if n+file (if (= n (car n+file)) (cdr n+file) #f) #f)))
+(define (%part-places n plan) (vector-ref (vector-ref plan 8) n))
+(define (%plan-file plan n) (let ((n+file (vector-ref plan 9))) (if n+file (if (= n (car n+file)) (cdr n+file) #f) #f)))
 
 ; --- what is said of a plan
 
@@ -115,35 +126,19 @@
                    most))
              (cons 0 '()) operands regions))
 
-; Values of segments, where all who use them are other segments, or sums over all of space.
+; Values of segments, where all who use them are other segments, or reductions.
 (define (%layouts steps nodes wanted)
   (let ((inside (fold-left (lambda (marks (cons kind step)) (if (eq? kind 'segment) (%marked (map (lambda (m) (vector-ref m 0)) (vector-ref step 1)) marks) marks))
                            (make-vector (vector-length nodes) #f) steps))
         (users (%users nodes wanted)))
-    (define (by-parts? n) (if (< n 0) #f (if (vector-ref inside n) #t (%sum-over-space? (vector-ref nodes n) nodes))))
+    (define (by-parts? by n) (if (< by 0) #f (if (vector-ref inside by) #t (%reduces? (vector-ref nodes by) n))))
     (fold-left (lambda (layouts (cons kind step))
                  (if (eq? kind 'segment)
                      (fold-left (lambda (layouts n)
-                                  (if (%any? (lambda (by) (not (by-parts? by))) (vector-ref users n)) layouts (vector-update layouts n (vector-ref step 0))))
+                                  (if (%any? (lambda (by) (not (by-parts? by n))) (vector-ref users n)) layouts (vector-update layouts n (vector-ref step 0))))
                                 layouts (vector-ref step 3))
                      layouts))
                (make-vector (vector-length nodes) #f) steps)))
-(define (%sum-over-space? node nodes)
-  (let ((operands (%node-operands node)))
-    (if (memq (%node-operator node) '(sum mean variance))
-        (if (<= 2 (length operands) 3)
-            (if (eq? (caar operands) 'node)
-                (let ((axes (cdadr operands)))
-                  (if (if (eq? (caadr operands) 'is) (if (list? axes) (memq (%node-type node) '(f32 f64)) #f) #f)
-                      (%every? (lambda (axis) (if axis (memv axis axes) #t)) (%node-axes (vector-ref nodes (cdar operands))))
-                      #f))
-                #f)
-            #f)
-        #f)))
-; How the operand of a sum over space is divided.
-(define (%operand-layout node plan) (%parts-of-operand node (%plan-nodes plan) (vector-ref plan 2)))
-(define (%parts-of-operand node nodes layouts) (if (%sum-over-space? node nodes) (vector-ref layouts (cdar (%node-operands node))) #f))
-
 ; Parts go to the file that waits for them (--spill) where with their cotangents they would take more than a quarter of the memory budget.
 (define (%aside? layouts nodes)
   (if (if (memory-budget) (< 0 (%file-budget)) #f)
@@ -172,7 +167,8 @@
   (let ((operator (%node-operator node)) (operands (%node-operands node)))
     (case operator
       ((%normalized) (list-head operands 5))
-      ((stop-gradient) '())
+      ((stop-gradient greatest) '())
+      ((sum-of-exponentials) (list (car operands)))
       (else (append-map (lambda (o i) (if (%passes-derivative? operator i) (list o) '())) operands (iota (length operands)))))))
 (define (%leaf-varies? v)
   (cond ((tensor? v) (if (%has-derivative? v) (%may-vary? v) #f)) ((number? v) (%may-vary? v)) (else #f)))
@@ -181,9 +177,11 @@
 (define (%steps nodes leaves view counts inputs devices)
   (let* ((near (vector-map %node-near? nodes))
          (stages (%stages nodes near))
-         (all (iota (vector-length nodes)))
-         (stages-of (lambda (keep?) (map (lambda (stage) (filter (lambda (n) (if (keep? n) (= stage (vector-ref stages n)) #f)) all))
-                                         (iota (+ 1 (fold-left max 0 (vector->list stages)))))))
+         (none (make-vector (+ 1 (fold-left max 0 (vector->list stages))) '()))
+         (stages-of (lambda (keep?)
+                      (vector->list (fold-left (lambda (found n)
+                                                 (if (keep? n) (let ((stage (vector-ref stages n))) (vector-update found stage (cons n (vector-ref found stage)))) found))
+                                               none (reverse (iota (vector-length nodes)))))))
          (near-nodes (stages-of (lambda (n) (vector-ref near n))))
          (whole-nodes (stages-of (lambda (n) (%whole? n nodes near)))))
     (apply append
@@ -276,7 +274,7 @@
 (define (%any? holds? l) (if (null? l) #f (if (holds? (car l)) #t (%any? holds? (cdr l)))))
 
 ; A segment: #(tiles members inputs outputs leaves nodes): members are #(number node dead), dead are the numbers that no later member needs;
-; inputs and outputs are numbers, leaves the numbers of those that members use, in their order; nodes has (number . node) of inputs and members.
+; inputs and outputs are numbers, leaves the numbers of those that members use; nodes are those of the graph.
 (define (%segment-of members tiles view)
   (let* ((nodes (vector-ref view 0))
          (outputs (%outputs members view))
@@ -286,7 +284,7 @@
          (inputs (filter (lambda (n) (if (vector-ref used n) (not (vector-ref inside n)) #f)) (iota (vector-length nodes)))))
     (vector tiles (%with-dead (reverse members) nodes (%marked outputs none) '()) inputs outputs
             (append-map (lambda (n) (%leaves-in (%node-operands (vector-ref nodes n)))) members)
-            (map (lambda (n) (cons n (vector-ref nodes n))) (append inputs members)))))
+            nodes)))
 
 (define (%with-dead members nodes kept l)
   (if (null? members)
@@ -320,7 +318,7 @@
     (cons (* (car found) (/ all (max 1 (caddr found)))) (cadr found))))
 (define (%trial-segment members tiles view)
   (let ((nodes (vector-ref view 0)))
-    (cons (vector tiles '() '() (%outputs members view) '() (map (lambda (n) (cons n (vector-ref nodes n))) members))
+    (cons (vector tiles '() '() (%outputs members view) '() nodes)
           (fold-left (lambda (l n) (cons (cons (vector n (vector-ref nodes n) '()) (vector-ref (vector-ref view 2) n)) l)) '() members))))
 
 ; Of one tile: work, bytes that it holds while it is differentiated, and elements of its outputs.

@@ -1,7 +1,7 @@
 ; Runs of what is tiled (tiles.scm), along a plan (tile-plans.scm): values, and one tile of them. Which boxes a tile needs is in tile-boxes.scm, how
 ; an operator is computed on these in tile-parts.scm; derivatives are in tile-sweeps.scm.
 
-; --- running: values by number, #f where there are none yet or no longer. A border that only tiles and sums over space read stays in the parts
+; --- running: values by number, #f where there are none yet or no longer. A border that only tiles and reductions over space (tile-reductions.scm) read stays in the parts
 ; that the tiles of its segment gave (%layouts): a vector of these.
 
 ; (outputs values): values are those that a sweep will read, if there is to be one, and else #f.
@@ -47,7 +47,10 @@
       (let ((dead (filter (lambda (n) (not (vector-ref kept n))) (%distinct (%step-reads (car steps) nodes)))))
         (%with-dropped (cdr steps) nodes (%marked dead kept) (cons (cons (car steps) dead) l)))))
 (define (%step-reads step nodes)
-  (if (eq? (car step) 'whole) (%nodes-in (%node-operands (vector-ref nodes (cdr step)))) (vector-ref (cdr step) 2)))
+  (if (eq? (car step) 'whole)
+      (let ((node (vector-ref nodes (cdr step))))
+        (append (if (eq? (%node-operator node) 'logsumexp) (list (cdr step)) '()) (%nodes-in (%node-operands node)))) ; its derivative is made of its value
+      (vector-ref (cdr step) 2)))
 (define (%with-values numbers new values)
   (if (null? numbers) values (%with-values (cdr numbers) (cdr new) (vector-update values (car numbers) (car new)))))
 
@@ -60,6 +63,8 @@
     (case operator
       ((%normalized) (%normalized operands))
       ((stop-gradient) (stop-gradient (car operands)))
+      ((greatest) (stop-gradient (max-over (car operands) (cadr operands) #t)))
+      ((sum-of-exponentials) (sum (exp (- (car operands) (caddr operands))) (cadr operands) #t))
       (else (%result (apply-operator operator operands) (%node-result node))))))
 (define (%operand-value o values leaves)
   (case (car o)
@@ -87,7 +92,7 @@
 ; --- a segment: its outputs, in their order
 
 (define (%segment-value segment values leaves deals plan)
-  (let* ((prepared (%prepared segment (%leaves-of segment leaves))) (tiles (apply * (vector-ref segment 0))) (home (%home plan))
+  (let* ((prepared (%prepared segment leaves)) (tiles (apply * (vector-ref segment 0))) (home (%home plan))
          (layouts (map (lambda (n) (%layout n plan)) (vector-ref segment 3))))
     (let %segment/loop ((tile 0) (done '()) (borders (%new-borders segment layouts plan #f)))
       (define (again) (%segment/loop 0 '() (%new-borders segment layouts plan #t))) ; a file that was begun is gone
@@ -97,7 +102,8 @@
                (%segment/loop (+ tile 1)
                               (append done
                                       (list (cons (caddr work)
-                                                  (%tile-values segment (car deal) (car work) (cadr work) (caddr work) slices (%leaves-of segment (cdr deal))))))
+                                                  (%tile-values segment (car deal) (car work) (cadr work) (caddr work) slices (cdr deal)
+                                                                (lambda (n box known) (if (%layout n plan) (%own-part n box known segment) (%known-part n box known)))))))
                               borders)))
             ((pair? done)
              (let* ((boxes (caar done)) (parts (cdar done)) (done (cdr done)) (borders (%with-parts borders layouts (%all-there parts home) boxes plan)))
@@ -107,22 +113,20 @@
                                  (cond (layout (list->vector (reverse border))) ((pair? border) (%file-finished border)) (else border)))
                                borders layouts)))
                (if (memq #f ended) (again) ended)))))))
-(define (%leaves-of segment leaves) (map (lambda (k) (vector-ref leaves k)) (vector-ref segment 4)))
 
 (define (%new-borders segment layouts plan again?)
   (map (lambda (n layout)
          (cond (layout '())
                ((%plan-file plan n) (if again? (%file-begun (car (%plan-file plan n)) #f) (%plan-file plan n)))
-               (else (let ((node (cdr (assv n (vector-ref segment 5))))) (%border-of node (%node-sizes node))))))
+               (else (let ((node (vector-ref (vector-ref segment 5) n))) (%border-of node (%node-sizes node))))))
        (vector-ref segment 3) layouts))
 (define (%border-of node sizes) (%border sizes (%node-type node) (%node-residence node)))
+(define (%border sizes type residence) (%channels-first (fill (%channels-last sizes) 0 type residence)))
 ; Channels lie closest, as convolutions and norms have them.
-(define (%border sizes type residence)
-  (if (< (length sizes) 3)
-      (fill sizes 0 type residence)
-      (let ((last (- (length sizes) 1)))
-        (permute (fill (append (cons (car sizes) (cddr sizes)) (list (cadr sizes))) 0 type residence)
-                 (cons 0 (cons last (map 1+ (iota (- last 1)))))))))
+(define (%channels-first t)
+  (let ((last (- (length (size t)) 1)))
+    (if (< last 2) t (permute t (cons 0 (cons last (map 1+ (iota (- last 1)))))))))
+(define (%channels-last l) (if (< (length l) 3) l (append (cons (car l) (cddr l)) (list (cadr l)))))
 
 ; Of what goes to a file, (file . number) stands for the whole, or #f where that file is gone.
 ; Each whole is given up before its part goes in, so that this happens in its memory. Of what stays in parts the last one comes first, and 0 is
@@ -131,13 +135,15 @@
   (if (null? wholes)
       '()
       (let* ((whole (car wholes)) (wholes (cdr wholes)) (part (car parts))
-             (new (cond ((car layouts) (cons (if (tensor? part) (%aside (%own part) plan) 0) whole))
+             (new (cond ((car layouts) (cons (if (tensor? part) (%aside part plan) 0) whole))
                         ((not (tensor? part)) whole)
                         ((pair? whole) (%with-part-put whole part (caar boxes)))
                         (else (with-part whole part (caar boxes))))))
         (cons new (%with-parts wholes (cdr layouts) (cdr parts) (cdr boxes) plan)))))
-; Elements of its own: what a tile gives may be a part of something larger.
-(define (%own t) (with-part (%border (size t) (tensor-type t) (tensor-residence t)) t (map (lambda (n) 0) (size t))))
+; A copy, with elements of its own. Nothing is left of the number that the part replaces.
+(define (%own t)
+  (let ((sizes (%channels-last (size t))) (zeros (map (lambda (n) 0) (size t))))
+    (%channels-first (with-part (expand-tensor (fill '() 0 (tensor-type t) (tensor-residence t)) sizes) (permute t (%channels-last (iota (length sizes)))) zeros))))
 (define (%aside t plan) (%put-aside t (%plan-aside? plan)))
 
 ; --- parts of values, #() where there is no box
@@ -153,7 +159,7 @@
 (define (%slices numbers values boxes plan)
   (map (lambda (n box) (if box (%slice-of (vector-ref values n) n box plan) '())) numbers boxes))
 (define (%slice-of value n box plan)
-  (if (%layout n plan) (%slice-of-parts value (%layout n plan) (vector-ref (%plan-nodes plan) n) box) (%slice value box)))
+  (if (%layout n plan) (%slice-of-parts value (vector-ref (%plan-nodes plan) n) box (%overlapped n box plan)) (%slice value box)))
 (define (%slice whole box)
   (cond ((%file-array? whole) (%read-box whole box))
         ((not (tensor? whole)) whole)
@@ -161,111 +167,69 @@
         (else (crop whole (car box) (cdr box)))))
 
 ; Of the parts that it overlaps; 0 where none of them is there.
-(define (%slice-of-parts parts counts node box)
-  (let %slice/loop ((tiles (%overlapped counts node box)) (whole 0))
+(define (%slice-of-parts parts node box tiles)
+  (let %slice/loop ((tiles tiles) (whole 0))
     (if (null? tiles)
         whole
-        (let* ((tile (car tiles)) (part (vector-ref parts tile)))
-          (if (tensor? part)
-              (let* ((place (%output-box node counts tile)) (both (%overlap place box))
-                     (piece (%slice part (%inside place both))))
-                (if (equal? both box)
-                    piece
-                    (%slice/loop (cdr tiles) (with-part (if (tensor? whole) whole (%border-of node (cdr box))) piece (car (%inside box both))))))
-              (%slice/loop (cdr tiles) whole))))))
-; A box as seen from the beginning of another.
-(define (%inside box part) (cons (map - (car part) (car box)) (cdr part)))
-(define (%overlap a b)
-  (let ((starts (map max (car a) (car b))))
-    (cons starts (map - (map min (map + (car a) (cdr a)) (map + (car b) (cdr b))) starts))))
+        (let* ((place (cdar tiles)) (part (vector-ref parts (caar tiles))))
+          (cond ((not (tensor? part)) (%slice/loop (cdr tiles) whole))
+                ((equal? place box) part)
+                (else
+                 (let* ((both (%overlap place box)) (piece (%slice part (%inside place both))))
+                   (if (equal? (cdr both) (cdr box))
+                       piece
+                       (%slice/loop (cdr tiles) (with-part (if (tensor? whole) whole (%border-of node (cdr box))) piece (car (%inside box both))))))))))))
 
-; The tiles that a box of an output reaches.
-(define (%overlapped counts node box)
-  (filter (lambda (tile) (%output-box node counts tile))
-          (let %overlapped/loop ((counts counts) (axes (%node-axes node)))
-            (cond ((null? counts) '(0))
-                  ((if (null? axes) #t (not (car axes)))
-                   (map (lambda (tile) (* (car counts) tile)) (%overlapped/loop (cdr counts) (if (null? axes) '() (cdr axes)))))
-                  (else
-                   (let* ((count (car counts)) (n (list-ref (%node-sizes node) (car axes))) (rest (%overlapped/loop (cdr counts) (cdr axes)))
-                          (start (list-ref (car box) (car axes))) (extent (list-ref (cdr box) (car axes)))
-                          (first (quotient (- (* (+ start 1) count) 1) n))
-                          (last (quotient (- (* (+ start extent) count) 1) n)))
-                     (append-map (lambda (i) (map (lambda (tile) (+ first i (* count tile))) rest)) (iota (+ 1 (- last first))))))))))
-
-; --- means, variances and sums over space, of a border in parts
-
-(define (%reduced n values plan)
-  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (from (cdar (%node-operands node)))
-         (parts (vector-ref values from)) (axes (%reduced-axes node)) (count (%reduced-count node nodes)))
-    (view (case (%node-operator node)
-            ((sum) (%sum-of-parts (lambda (part) (sum part axes #t)) parts))
-            ((mean) (/ (%sum-of-parts (lambda (part) (sum part axes #t)) parts) count))
-            (else
-             (let ((m (%mean-beside n values plan)))
-               (/ (%sum-of-parts (lambda (part) (%squares-about m part axes)) parts) count))))
-          (%node-sizes node))))
-(define (%reduced-axes node) (cdadr (%node-operands node)))
-(define (%reduced-count node nodes)
-  (let ((sizes (%node-sizes (vector-ref nodes (cdar (%node-operands node))))))
-    (apply * (map (lambda (axis) (list-ref sizes axis)) (%reduced-axes node)))))
-(define (%sum-of-parts f parts)
-  (fold-left (lambda (total part) (if (tensor? part) (%plus total (f part)) total)) 0 (vector->list parts)))
-; The sum of squared distances from m. A part's own mean and variance only read it, where distances would be another tensor of its size.
-(define (%squares-about m part axes)
-  (let ((sizes (size part)))
-    (* (apply * (map (lambda (axis) (list-ref sizes axis)) axes)) (+ (variance part axes #t) (square (- (mean part axes #t) m))))))
-; What is before the operator in the graph may have the mean already.
-(define (%mean-beside n values plan)
-  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (sizes (%node-sizes (vector-ref nodes (cdar (%node-operands node)))))
-         (axes (%reduced-axes node))
-         (known (filter (lambda (m)
-                        (let ((other (vector-ref nodes m)))
-                          (if (eq? 'mean (%node-operator other)) (if (equal? (%node-operands other) (%node-operands node)) (tensor? (vector-ref values m)) #f) #f)))
-                      (iota n))))
-    (if (pair? known)
-        (view (vector-ref values (car known)) (map (lambda (i size) (if (memv i axes) 1 size)) (iota (length sizes)) sizes))
-        (/ (%sum-of-parts (lambda (part) (sum part axes #t)) (vector-ref values (cdar (%node-operands node)))) (%reduced-count node nodes)))))
-(define (%plus a b) (cond ((eqv? b 0) a) ((eqv? a 0) b) (else (+ a b))))
+; The tiles that a box of a value in parts reaches, (tile . its box).
+(define (%overlapped n box plan)
+  (let ((node (vector-ref (%plan-nodes plan) n)) (places (%part-places n plan)))
+    (filter cdr
+            (map (lambda (tile) (cons tile (vector-ref places tile)))
+                 (let %overlapped/loop ((counts (%layout n plan)) (axes (%node-axes node)))
+                   (cond ((null? counts) '(0))
+                         ((if (null? axes) #t (not (car axes)))
+                          (map (lambda (tile) (* (car counts) tile)) (%overlapped/loop (cdr counts) (if (null? axes) '() (cdr axes)))))
+                         (else
+                          (let* ((count (car counts)) (n (list-ref (%node-sizes node) (car axes))) (rest (%overlapped/loop (cdr counts) (cdr axes)))
+                                 (start (list-ref (car box) (car axes))) (extent (list-ref (cdr box) (car axes)))
+                                 (first (quotient (- (* (+ start 1) count) 1) n))
+                                 (last (quotient (- (* (+ start extent) count) 1) n)))
+                            (if (= first last)
+                                (map (lambda (tile) (+ first (* count tile))) rest)
+                                (append-map (lambda (i) (map (lambda (tile) (+ first i (* count tile))) rest)) (iota (+ 1 (- last first)))))))))))))
 
 ; --- one tile: values, on a device, or where they are. What is known so far is a list of (number box . value).
 
-(define (%tile-values segment device work in-boxes out-boxes slices leaves)
+(define (%tile-values segment device work in-boxes out-boxes slices leaves part-of)
   (let %tile/loop ((work work)
-                   (known (append-map (lambda (n box slice) (if box (list (cons n (cons box slice))) '())) (vector-ref segment 2) in-boxes slices))
-                   (leaves (%leaves-by-member (vector-ref segment 1) leaves)))
+                   (known (filter cadr (map (lambda (n box slice) (cons n (cons box slice))) (vector-ref segment 2) in-boxes slices))))
     (if (null? work)
-        (map (lambda (n box) (if box (%known-part n box known) '())) (vector-ref segment 3) out-boxes)
+        (map (lambda (n box) (if box (part-of n box known) '())) (vector-ref segment 3) out-boxes)
         (let* ((member (caar work)) (box (cadar work)) (regions (cddar work)) (node (vector-ref member 1))
-               (operands (car (%operand-parts (%node-operands node) regions known (cdr (assv (vector-ref member 0) leaves)))))
+               (operands (%operand-parts (%node-operands node) regions known leaves))
                (known (%without (vector-ref member 2) known))
                (value (%part node operands regions box segment device)))
-          (%tile/loop (cdr work) (cons (cons (vector-ref member 0) (cons box value)) known) leaves)))))
-
-(define (%leaves-by-member members leaves)
-  (if (null? members)
-      '()
-      (let ((count (length (%leaves-in (%node-operands (vector-ref (car members) 1))))))
-        (cons (cons (vector-ref (car members) 0) (list-head leaves count)) (%leaves-by-member (cdr members) (list-tail leaves count))))))
+          (%tile/loop (cdr work) (cons (cons (vector-ref member 0) (cons box value)) known))))))
 
 (define (%without numbers known)
   (if (null? numbers) known (filter (lambda (entry) (not (memv (car entry) numbers))) known)))
 (define (%known-part n box known)
   (let ((entry (cdr (assv n known))))
-    (if (equal? (car entry) box) (cdr entry) (crop (cdr entry) (map - (car box) (caar entry)) (cdr box)))))
+    (if (equal? (cdar entry) (cdr box)) (cdr entry) (crop (cdr entry) (car (%inside (car entry) box)) (cdr box)))))
 
-; The operands of a member from their regions, and the leaves that are left. A list leaves out members that are not looked at.
+(define (%own-part n box known segment)
+  (let ((part (%known-part n box known)))
+    (if (if (%gives-its-own? (vector-ref (vector-ref segment 5) n)) (equal? (cdadr (assv n known)) (cdr box)) #f) part (%own part))))
+; What these give, as values and as cotangents of their operand, has elements of its own; anything else may be a part of something larger.
+(define (%gives-its-own? node) (memq (%node-operator node) '(convolve %normalized)))
+
+; The operands of a member from their regions. A list leaves out members that are not looked at.
 (define (%operand-parts operands regions known leaves)
-  (if (null? operands)
-      (cons '() leaves)
-      (let* ((o (car operands)) (region (car regions))
-             (a (case (car o)
-                  ((node) (cons (if region (%known-part (cdr o) (%region-box region) known) #f) leaves))
-                  ((leaf) (cons (if region (%slice (car leaves) (%region-box region)) (car leaves)) (cdr leaves)))
-                  ((number) (cons (car leaves) (cdr leaves)))
-                  ((list)
-                   (let ((l (%operand-parts (cdr o) region known leaves)))
-                     (cons (append-map (lambda (t region) (if region (list t) '())) (car l) region) (cdr l))))
-                  (else (cons (cdr o) leaves))))
-             (d (%operand-parts (cdr operands) (cdr regions) known (cdr a))))
-        (cons (cons (car a) (car d)) (cdr d)))))
+  (map (lambda (o region)
+         (case (car o)
+           ((node) (if region (%known-part (cdr o) (%region-box region) known) #f))
+           ((leaf) (if region (%slice (vector-ref leaves (cdr o)) (%region-box region)) (vector-ref leaves (cdr o))))
+           ((number) (vector-ref leaves (cadr o)))
+           ((list) (append-map (lambda (t region) (if region (list t) '())) (%operand-parts (cdr o) region known leaves) region))
+           (else (cdr o))))
+       operands regions))

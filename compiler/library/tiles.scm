@@ -4,8 +4,8 @@
 ; what it gives are borders, whole or in parts; what lies between exists for one tile at a time, in the derivative too, which is that of a
 ; procedure with rules: docs/tiles.md. Graphs are in tile-graphs.scm, along which
 ; axes tiles lie in tile-axes.scm, segments and tiles in tile-plans.scm, boxes in tile-boxes.scm, what is done in tile-runs.scm, operators on parts in
-; tile-parts.scm, arrays in files in array-regions.scm, and what is written to
-; files in tile-files.scm.
+; tile-parts.scm, what is reduced along space in tile-reductions.scm, arrays in files in array-regions.scm, and what is written to files in
+; tile-files.scm.
 
 (define (tiled f x . options)
   (let* (((list inputs counts devices empty?) (%tiling "tiled" x options)))
@@ -31,7 +31,7 @@
 
 ; What tiled would do, by segment: the names of its operators, how many tiles along each axis, bytes that the largest holds while it is differentiated,
 ; its work as a multiple of what it would be without halos, and bytes of what it gives to others. An operator that is computed as a whole is in the list
-; as well, with #f for tiles, or, where it sums over the parts that tiles gave, with these. A third option that is not #f: what is written to a file.
+; as well, with #f for tiles, or, where it reduces the parts that tiles gave, with these. A third option that is not #f: of what is written to a file.
 (define (tile-plan f x . options)
   (let* ((all? (= 3 (length options)))
          ((list inputs counts devices empty?) (%tiling "tile-plan" x (if all? (list-head options 2) options)))

@@ -296,6 +296,15 @@ void test_kernel(const KernelCall& call) {
   cpu::normalize_by(n, call.outputs[0], in[0], in[1], in[2], in[3], in[4]);
 }
 
+void infer_times_normalized(const Call& call, ResultTypes& results) {
+  results[0] = {call.inputs[0].dtype, call.inputs[0].shape};
+  for (const Tensor& t : call.inputs.subspan(1)) {
+    results[0].shape = broadcast(shown_name(call.op), results[0].shape, t.shape);
+    results[0].dtype = promoted(results[0].dtype, t.dtype);
+  }
+  results[0].dtype = floating_of(results[0].dtype);
+}
+
 Term inverse_deviation(const JvpCall& call) {
   return 1.0 / sqrt(call.inputs[4] + read<OperatorId::batch_normalization_test>(call.attributes, 1).epsilon);
 }
@@ -311,9 +320,8 @@ void test_vjp(const VjpCall& call) {
     call.results[0] =
         rules::fit(runtime, runtime.apply(O::mul, {c, column(runtime, runtime.apply(O::div, {scale, deviation}), x)}), x);
   if (rules::wanted(call, 1)) {
-    const Tensor centred = runtime.apply(O::sub, {x, column(runtime, call.inputs[3], x)});
-    const Tensor normal = runtime.apply(O::div, {centred, column(runtime, deviation, x)});
-    call.results[1] = summed(runtime, n, runtime.apply(O::mul, {c, normal}), scale);
+    const Tensor mean = column(runtime, call.inputs[3], x);
+    call.results[1] = summed(runtime, n, runtime.apply(O::times_normalized, {c, x, mean, column(runtime, deviation, x)}), scale);
   }
   if (rules::wanted(call, 2)) call.results[2] = summed(runtime, n, c, call.inputs[2]);
 }
@@ -457,6 +465,11 @@ constinit const Definition batch_normalization_vjp = {.infer = infer_all_parts<t
                                                       .may_overwrite = kKeepInputs};
 constinit const Definition batch_normalization_test = normalization_definition(
     infer_test, kRegionsOfTest, test_kernel, test_vjp, test_jvp, keep_input(0) | keep_input(1) | keep_input(3) | keep_input(4));
+constinit const Definition times_normalized = {.infer = infer_times_normalized,
+                                               .regions = &regions::pointwise,
+                                               .kernel = cpu::times_normalized,
+                                               .may_overwrite = kKeepInputs,
+                                               .in_shared_layout = true};
 constinit const Definition group_normalization = normalization<OperatorId::group_normalization>(group_vjp, VjpMemory::own);
 constinit const Definition layer_normalization =
     normalization<OperatorId::layer_normalization>(layer_vjp<OperatorId::layer_normalization>, VjpMemory::first_over);

@@ -37,7 +37,8 @@ View window_of(const KernelCall& call) {
 }
 
 void with_part_kernel(const KernelCall& call) {
-  if (call.outputs[0].data != call.inputs[0].data) cpu::copy_elements(call.outputs[0], call.inputs[0]);
+  const bool replaces_all = call.inputs[1].shape == call.outputs[0].shape;
+  if (call.outputs[0].data != call.inputs[0].data && !replaces_all) cpu::copy_elements(call.outputs[0], call.inputs[0]);
   if (call.inputs[1].elements() != 0) cpu::copy_elements(window_of(call), call.inputs[1]);
 }
 

@@ -48,7 +48,7 @@ TILES = """(define (in-tiles f t . tiles) (view (apply tiled f (view t '(1 1 2 3
   (if (memory-budget)
       (call-with-error-handler
         (lambda (message irritants) (* .5 (apply in-tiles f t tiles)))
-        (lambda () (in-tiles (lambda (z) (mean (softmax (expand-tensor (mean (f z) '(2 3) #t) '(1 1 100000 100000)) 3))) t)))
+        (lambda () (in-tiles (lambda (z) (mean (cumulative-sum (expand-tensor (mean (f z) '(2 3) #t) '(1 1 100000 100000)) 3))) t)))
       (in-tiles f t)))
 (define (in-tiles-with-more f t . tiles)
   (let ((all (apply tiled (lambda (z) (let ((y (f z))) (list (mean y) y (sin y) (vector (sum (flip y '(2))))))) (view t '(1 1 2 3)) tiles)))
@@ -263,7 +263,9 @@ class Generator:
                 lambda: "(interpolate-to-size (pad %s '(0 0 1 0) '(0 0 %d 2)) '(2 3) '%s)" % (z, r.randrange(3), r.choice(['nearest', 'linear', 'linear #t'])),
                 lambda: '(concat-tensors (list %s (sin (slice %s 1 1 1))) 1)' % (z, other()),
                 lambda: "(tanh (car (batch-normalization-training %s (fill '(1) .7 'f64) (fill '(1) .1 'f64) .5)))" % z,
-                lambda: "(let ((z %s)) (- z (mean z '(2 3) #t)))" % z,
+                lambda: "(let ((z %s)) (- z (%s z '(%s) #t)))" % (z, r.choice(['mean', 'mean', 'sum', 'variance', 'logsumexp']), r.choice(['2 3', '2 3', '2', '3', '0 3', '-1 1'])),
+                lambda: "(let ((z %s)) (* z (softmax z %d)))" % (z, r.randrange(2, 4)),
+                lambda: "(sin (view (log-softmax (view %s '(1 6))) '(1 1 2 3)))" % z,
                 lambda: '(* %s (sin %s))' % (z, other()),
                 lambda: "(permute (matmul (sin (permute %s '(0 2 3 1))) (view (mean %s) '(1 1))) '(0 3 1 2))" % (z, other()),
                 lambda: "(flip (tanh (view (transpose (view %s '(1 2 1 1 3)) 1 2) '(1 1 2 3))) '(%d))" % (z, r.randrange(2, 4)),
@@ -275,7 +277,9 @@ class Generator:
                 lambda: "(part-of (tile (sin %s) '(1 1 %d %d)) %d 0)" % (z, r.randrange(2, 4), r.randrange(1, 3), r.randrange(3)),
                 lambda: '(+ %s (%s-triangle (sin %s) %d))' % (other(), r.choice(['upper', 'lower']), z, r.randrange(-2, 3)),
                 lambda: '(narrow-tensor (cumulative-sum (concat-tensors (list %s %s) 1) 1) 1 %d 1)' % (z, other(), r.randrange(2)),
-            ] + ([] if self.smooth else [lambda: '(part-of (max-pool (ReLU %s) 2 1 1) %d 1)' % (z, r.randrange(2))]))()
+            ] + ([] if self.smooth else [
+                lambda: '(part-of (max-pool (ReLU %s) 2 1 1) %d 1)' % (z, r.randrange(2)),
+                lambda: "(let ((z %s)) (+ z (%s (ReLU z) '(%s) #t)))" % (z, r.choice(['max-over', 'min-over']), r.choice(['2 3', '2', '3', '0 3']))]))()
         how, tiles = r.choice(['', '', '', '-as-planned', '-too-large', '-with-more']), r.choice(['', ' 1', ' 2', " '(2 3)", " '(1 2)"])
         devices = r.choice(['', '', " '(cpu)", " '(cpu cpu)", " '(cpu cpu cpu)"]) if how != '-as-planned' else ''
         return '(in-tiles%s (lambda (z) %s) %s%s%s)' % (how, z, self.tensor(env, depth - 1), (tiles or ' #f') if devices else tiles, devices)

@@ -54,7 +54,7 @@
 ;;; case plans-within-memory
 ; flags: --memory=24MiB
 ; Two of 1,000 x 1,000 elements are memory to others, and to nobody in a file.
-(define ws (list (randn '(8 1 3 3) 'f32 'cpu 1) (randn '(2 8 3 3) 'f32 'cpu 2)))
+(define ws (list (randn '(8 1 3 3) 'f32 #f 1) (randn '(2 8 3 3) 'f32 #f 2)))
 (define (net x) (tanh (convolve (ReLU (convolve x (car ws) 1 1)) (cadr ws) 1 1)))
 (show (map (lambda (file?) (cadar (tile-plan net (list "x" 'f32 128 '(1 1 1000 1000)) #f #f file?))) '(#f #t))) ; expect: ((7 7) (3 3))
 ;;; case varies

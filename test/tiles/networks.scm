@@ -81,8 +81,15 @@
 (define (shuffled x key axes)
   (let ((sizes (size x)))
     (view (transpose (view x (append (list (car sizes) 1 (cadr sizes)) (cddr sizes))) 1 2) sizes)))
+; Reduced, or a softmax, along some axes of space.
+(define (lined x key axes)
+  (let ((along (filter (lambda (i) (= 0 (draw 2 (+ i key)))) (each axes (lambda (i) (+ i 2))))) (axis (+ 2 (draw axes key))))
+    (* x (+ ((pick (list sum mean variance logsumexp max-over min-over) key) x (if (null? along) (list axis) along) #t) (softmax x axis)))))
+(define (attended x key axes)
+  (let ((flat (view x (append (list-head (size x) 2) (list (apply * (space-of x)))))))
+    (+ (* x (mean (log-softmax (* .1 x) (+ 2 (draw axes key))) (list 1) #t)) (view (softmax flat 2) (size x)))))
 (define layers
-  (list turned (simple divided) (simple exchanged) (simple stacked) (simple shuffled) (simple (lambda (x key axes) (flip x (each axes (lambda (i) (+ i 2))))))
+  (list (simple lined) (simple lined) (simple attended) turned (simple divided) (simple exchanged) (simple stacked) (simple shuffled) (simple (lambda (x key axes) (flip x (each axes (lambda (i) (+ i 2))))))
         convolution convolution convolution tied widened skipped joined continued normed tested squeezed grouped
         (pooled max-pool) (pooled (lambda (x k s p) (average-pool x k s p #t))) (pooled (lambda (x k s p) (average-pool x k s p #f)))
         (simple (lambda (x key axes) (ReLU x))) (simple (lambda (x key axes) (LeakyReLU x .3))) (simple (lambda (x key axes) (* (tanh x) 1.5)))

@@ -78,6 +78,13 @@ class Tiles(ToolTest):
             self.assertGreater(one["execute_s"], .3 * sum(other["execute_s"] for other in both))
             self.assertGreater(one["memory_peak_bytes"], 1000)
 
+    def test_what_is_reduced_of_dealt_tiles_is_so_at_home(self):
+        self.write("a.scm", """(define x (view (sin (arange 336 'f64 'cpu)) '(1 2 14 12)))
+(define (f x) (let ((y (tanh x))) (* (softmax y 2) (max-over y '(2 3) #t) (- y (sum y 3 #t)) (logsumexp y 2 #t))))
+(define (run devices) (let ((g (lambda (x) (apply tiled f x 3 devices)))) (list (*j g x x) (checkpoint-*j g x x) (j* g x x))))
+(for-each (lambda (devices) (write (equal? (run '()) (run (list devices))))) '((emulated:0 emulated:1) (emulated:1 cpu)))""")
+        self.assertEqual(self.vmrun(*self.TWO, "a.scm").output, "#t#t")
+
     def test_dealt_tiles_go_on_from_a_saved_state(self):
         self.write("a.scm", self.DEALT + "(write (map (lambda (y+g) (list (total (car y+g)) (total (cadr (cdr y+g))))) (list (*j (loss '((emulated:1 emulated:0))) at 1))))"
                    .replace("(total (cadr (cdr y+g)))", "(total (car (cadr y+g))) (total (cddr y+g))"))
@@ -251,6 +258,25 @@ class Tiles(ToolTest):
         for parts in (3, 8):
             self.assertEqual(self.in_parts(stats["steps"], parts, always=["--spill=disk,1GiB"], first=["--memory=24MiB"]), whole.output)
 
+    def test_what_is_reduced_along_axes_is_in_the_file(self):
+        # A border is 8 MiB: some are in front of sums and maxima along one axis and both, and of a softmax.
+        self.write("a.scm", """(define w (list (randn '(8 1 3 3) 'f32 'cpu 1) (randn '(8 8 3 3) 'f32 'cpu 2)))
+(define x (expand-tensor (view (sin (arange 512)) '(1 1 512 1)) '(1 1 512 512)))
+(define (net w x)
+  (let* ((y (tanh (convolve x (car w) 1 1))) (s (/ (exp (- y (max-over y '(2 3) #t))) (sum (exp y) 3 #t))))
+    (max-over (convolve (* (softmax s 2) (- y (mean y 2 #t))) (cadr w) 1 1) '(2 3))))
+(define (loss w) (sum (square (tiled (lambda (x) (net w x)) x '(8 8)))))
+(write (map (lambda (t) (floor (* 1e6 (sumall (abs t))))) (cons (car (*j loss w 1)) (cdr (checkpoint-*j loss w 1)))))""")
+        os.mkdir(self.path("disk"))
+        whole = self.vmrun("--stats", "a.scm")
+        self.vmrun("--memory=12MiB", "a.scm", code=3)
+        done = self.vmrun("--memory=12MiB", "--spill=disk,1GiB", "--stats", "a.scm")
+        self.assertEqual(done.output, whole.output)
+        stats = json.loads(done.errors)
+        self.assertLess(stats["tensor_peak_bytes"], 8 << 20)
+        self.assertGreater(stats["spilled_bytes"], 16 << 20)
+        self.assertEqual(self.in_parts(stats["steps"], 5, always=["--spill=disk,1GiB"], first=["--memory=12MiB"]), whole.output)
+
     def test_a_schedule_knows_that_borders_are_in_the_file(self):
         # As memory they would be more than all there is, and the forward pass would be run once more.
         self.write("a.scm", self.BORDERS)
@@ -273,10 +299,10 @@ class Tiles(ToolTest):
         self.assertRegex(done.errors, r"a\.scm:4:26: error: tiled: convolve \(in net at a\.scm:3:13\) does not fit into the memory: a tile of \(1 64 256 256\) needs of its "
                          r"operand \(1 4 257 257\), 17834000 bytes with its result, and --memory has 16777216; more tiles, or more memory, would help")
         self.write("a.scm", """(define (net x)
-  (softmax (* 2 x) 2))
+  (cumulative-sum (* 2 x) 2))
 (write (sumall (tiled net (fill '(1 16 512 512) .5))))""")
         done = self.vmrun("--memory=24MiB", "a.scm", code=1)
-        self.assertRegex(done.errors, r"a\.scm:3:16: error: tiled: softmax \(in net at a\.scm:2:3\) does not fit into the memory: each part of its result needs all of its operand, so it is "
+        self.assertRegex(done.errors, r"a\.scm:3:16: error: tiled: cumulative-sum \(in net at a\.scm:2:3\) does not fit into the memory: each part of its result needs all of its operand, so it is "
                          r"computed as a whole, \(1 16 512 512\), 33554432 bytes with its result, and --memory has 25165824; an operator that is local")
 
     def test_operators_that_need_only_their_place_are_known_to_tiles(self):

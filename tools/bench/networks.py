@@ -25,11 +25,16 @@ NETWORKS = {
 }
 
 
+def with_checkpoints(text):
+    """The program of tensors, which takes as many gradients as its first argument says, with checkpoint-*j."""
+    return text.replace("(*j loss parameters 1)", "(checkpoint-*j loss parameters 1)")
+
+
 def checkpointed(file, folder):
     """The program of tensors with checkpoint-*j, and with the answer of its gradient as output, for which nothing is allocated that could take more
     than the gradient did."""
     text = file.read_text()
-    changed = text.replace("(*j loss parameters 1)", "(checkpoint-*j loss parameters 1)").replace(
+    changed = with_checkpoints(text).replace(
         "(write (loop n))",
         "(define (sums g) (cond ((pair? g) (+ (sums (car g)) (sums (cdr g)))) ((tensor? g) (sumall g)) ((number? g) g) (else 0)))\n"
         "(define r (work)) (write (car r)) (newline) (write (sums (cdr r)))")
@@ -51,6 +56,7 @@ class Network:
     vmrun: str
     original: pathlib.Path
     file: pathlib.Path
+    repeated: pathlib.Path | None  # of tensors: the program that takes gradients again and again
     arguments: list
     tolerance: float  # the factor to which the least budget is known
     costs: str | None  # a table of costs, or none for the built-in one
@@ -67,6 +73,10 @@ class Network:
 
     def job(self, schedule, memory=None):
         return lambda: self.run(schedule, memory)
+
+    def calls(self, schedule, memory, count):
+        """A job that takes so many gradients, as the steps of a training do."""
+        return lambda: measuring.run_vmrun(self.vmrun, self.repeated, count, *self.arguments[1:], schedule=schedule, memory=memory)
 
     def run_with_all(self, explain=False):
         """On one tape with all that rules ask for."""
@@ -141,6 +151,9 @@ def made(options, folder):
     for name in options.networks:
         file, *arguments = NETWORKS[name]
         original = HERE / file
-        copy = checkpointed(original, folder) if original.parent.name == "tensor_programs" else original
-        yield Network(name, options.vmrun, original, copy, arguments[options.quick].split(), 1.1 if options.quick else 1.03,
+        copy, repeated = original, None
+        if original.parent.name == "tensor_programs":
+            copy, repeated = checkpointed(original, folder), pathlib.Path(folder) / f"{original.stem}_repeated.scm"
+            repeated.write_text(with_checkpoints(original.read_text()))
+        yield Network(name, options.vmrun, original, copy, repeated, arguments[options.quick].split(), 1.1 if options.quick else 1.03,
                       options.costs, keeps_all)

@@ -4,13 +4,16 @@
 #include "ops/cpu/normalize/normalize.h"
 
 #include "ops/cpu/device/pace.h"
+#include "ops/cpu/device/scratch.h"
 #include "ops/cpu/device/workers.h"
 #include "ops/cpu/loops/elementwise.h"
+#include "ops/cpu/loops/isa.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <type_traits>
+#include <vector>
 
 namespace cairn::ops::cpu {
 
@@ -265,30 +268,54 @@ void backward(const Normalization& n, const View& dx_view, const View& c_view, c
   });
 }
 
+// By channels: (x, mean, factor, shift).
+template <class T> struct NormalizedBy {
+  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
+    auto* y = static_cast<T*>(out);
+    const auto *x = static_cast<const T*>(in[0]), *mean = static_cast<const T*>(in[1]), *factor = static_cast<const T*>(in[2]),
+               *shift = static_cast<const T*>(in[3]);
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean[i]) * factor[i] + shift[i];
+  }
+};
+
+template <class T> struct TimesNormalized {
+  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
+    auto* y = static_cast<T*>(out);
+    const auto *c = static_cast<const T*>(in[0]), *x = static_cast<const T*>(in[1]), *mean = static_cast<const T*>(in[2]),
+               *deviation = static_cast<const T*>(in[3]);
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < n; ++i) y[i] = c[i] * ((x[i] - mean[i]) / deviation[i]);
+  }
+};
+
+// A vector of channels as an operand beside x.
+View along_channels(const View& numbers, const View& x) {
+  View v = x;
+  for (int i = 0; i < x.shape.rank(); ++i)
+    if (i != 1) v.shape[i] = 1;
+  v.dtype = numbers.dtype;
+  v.data = numbers.data;
+  v.strides[1] = numbers.strides[0];
+  return v;
+}
+
 template <class T>
-void forward_by(const Normalization& n, const View& y_view, const View& x_view, const std::array<const View*, 4>& parameters) {
-  const Sets sets(n, x_view);
-  const StridedOperand x = sets.operand(x_view), y = sets.operand(y_view);
-  std::array<StridedOperand, 4> of_channels; // scale, shift, mean, variance
-  for (std::size_t i = 0; i < 4; ++i) of_channels[i] = sets.parameter(*parameters[i]);
-  each_unit(sets, [&](std::int64_t unit) {
-    alignas(64) T values[kBlock], numbers[4][kBlock];
-    bool first = true;
-    sets.each(unit, [&](const Position& position, std::int64_t count) {
-      if (first) {
-        const std::int64_t width = sets.width(unit);
-        for (std::size_t i = 0; i < 4; ++i) sets.get(of_channels[i], position, width, numbers[i]);
-        for (std::int64_t i = 0; i < width; ++i) {
-          const T inverse = 1 / std::sqrt(numbers[3][i] + static_cast<T>(n.epsilon));
-          numbers[0][i] *= inverse;
-        }
-        first = false;
-      }
-      sets.get(x, position, count, values);
-      for (std::int64_t i = 0; i < count; ++i) values[i] = (values[i] - numbers[2][i]) * numbers[0][i] + numbers[1][i];
-      sets.put(y, position, count, values);
-    });
-  });
+void forward_by(const Normalization& n, const View& y, const View& x, const View& scale, const View& shift, const View& mean,
+                const View& variance) {
+  const std::int64_t channels = x.shape[1];
+  std::vector<T, Metered<T>> numbers(2 * static_cast<std::size_t>(channels));
+  T *const factors = numbers.data(), *const variances = factors + channels;
+  load(kCompute<T>, factors, scale.dtype, scale.data, scale.strides[0], channels);
+  load(kCompute<T>, variances, variance.dtype, variance.data, variance.strides[0], channels);
+  for (std::int64_t i = 0; i < channels; ++i) factors[i] *= 1 / std::sqrt(variances[i] + static_cast<T>(n.epsilon));
+  View factor = scale;
+  factor.dtype = std::is_same_v<T, float> ? DType::f32 : DType::f64;
+  factor.data = factors;
+  factor.strides[0] = 1;
+  const View operands[] = {x, along_channels(mean, x), along_channels(factor, x), along_channels(shift, x)};
+  const Attributes none;
+  elementwise({operands, {&y, 1}, none}, kCompute<T>, Compiled<NormalizedBy<T>>::chosen());
 }
 
 template <class T> void means(const Normalization& n, const View& out_view, const View& x_view) {
@@ -313,9 +340,16 @@ void normalize_by(const Normalization& n, const View& y, const View& x, const Vi
                   const View& variance) {
   if (x.elements() == 0) return;
   if (compute_of(y.dtype) == Compute::f64)
-    forward_by<double>(n, y, x, {&scale, &shift, &mean, &variance});
+    forward_by<double>(n, y, x, scale, shift, mean, variance);
   else
-    forward_by<float>(n, y, x, {&scale, &shift, &mean, &variance});
+    forward_by<float>(n, y, x, scale, shift, mean, variance);
+}
+
+void times_normalized(const KernelCall& call) {
+  if (compute_of(call.outputs[0].dtype) == Compute::f64)
+    elementwise(call, Compute::f64, Compiled<TimesNormalized<double>>::chosen());
+  else
+    elementwise(call, Compute::f32, Compiled<TimesNormalized<float>>::chosen());
 }
 
 void mean_within(const Normalization& n, const View& out, const View& x) {

@@ -18,6 +18,8 @@ void normalize(const Normalization& n, const View& y, const View& x, const View*
 // By mean and variance that are given: of channels.
 void normalize_by(const Normalization& n, const View& y, const View& x, const View& scale, const View& shift, const View& mean,
                   const View& variance);
+// (cotangent, x, mean, deviation), broadcast: the cotangent times (x - mean) / deviation.
+void times_normalized(const KernelCall& call);
 // The mean of each set at all its elements.
 void mean_within(const Normalization& n, const View& out, const View& x);
 // The part of x, which is of the shape of cotangent and x.

@@ -1,0 +1,113 @@
+; What is reduced along axes of space goes from tile to tile, along some of them too, and so does what softmax needs: values and derivatives of every
+; kind as of the whole, and no border in memory as a whole.
+;;; case along-some-axes
+; timeout: 300
+(define (show x) (write x) (newline))
+(define x (randn '(2 3 13 11) 'f64 #f 1))
+(define w (randn '(3 3 3 3) 'f64 #f 2))
+(define (close? a b)
+  (cond ((pair? a) (and (close? (car a) (car b)) (close? (cdr a) (cdr b))))
+        ((tensor? a) (and (equal? (size a) (size b)) (< (max-value (abs (- a b))) (* 1e-12 (max 1 (max-value (abs a)))))))
+        (else (equal? a b))))
+(define (all? holds? l) (or (null? l) (and (holds? (car l)) (all? holds? (cdr l)))))
+; How many tiles along each axis every step of it has, or whatever is not as without tiles.
+(define (check f)
+  (define (g x) (f (tanh (convolve x w 1 1))))
+  (define c (cos (g x)))
+  (define (slope f) (lambda (x) (cdr (*j f x c))))
+  (define (twice f) (lambda (x) (sumall (square ((slope f) x)))))
+  (define (same? tiles)
+    (let ((h (lambda (x) (tiled g x tiles))))
+      (and (close? (g x) (h x)) (close? ((slope g) x) ((slope h) x)) (equal? (*j h x c) (checkpoint-*j h x c)) (close? (cdr (j* g x (sin x))) (cdr (j* h x (sin x))))
+           (close? (gradient (twice g) x) (gradient (twice h) x)) (close? (cdr (j* (slope g) x x)) (cdr (j* (slope h) x x))))))
+  (if (all? same? '((4 3) (13 2) (1 5)))
+      (map (lambda (step) (list (if (null? (cdar step)) (caar step) (length (car step))) (cadr step))) (tile-plan g x '(4 3)))
+      'differ))
+(show (check (lambda (z) (sum z 3))))                  ; expect: ((2 (4 3)) (sum (4 3)))
+(show (check (lambda (z) (mean z '(0 2) #t))))         ; expect: ((2 (4 3)) (mean (4 3)))
+(show (check (lambda (z) (variance z 2))))             ; expect: ((2 (4 3)) (variance (4 3)))
+(show (check (lambda (z) (logsumexp (* 50 z) '(2))))) ; expect: ((3 (4 3)) (logsumexp (4 3)))
+(show (check (lambda (z) (logsumexp z))))              ; expect: ((2 (4 3)) (logsumexp (4 3)))
+(show (check (lambda (z) (max-over z 3))))             ; expect: ((2 (4 3)) (max-over (4 3)))
+(show (check (lambda (z) (min-over z '(2 -1) #t))))    ; expect: ((2 (4 3)) (min-over (4 3)))
+(show (check (lambda (z) (adaptive-max-pool z 1))))    ; expect: ((2 (4 3)) (max-over (4 3)))
+; What is around one is tiled.
+(show (check (lambda (z) (convolve (/ (- z (mean z 3 #t)) (sqrt (+ 1 (variance z 3 #t)))) w 1 1)))) ; expect: ((2 (3 2)) (mean (3 2)) (variance (3 2)) (5 (4 3)))
+(show (check (lambda (z) (softmax z 3))))              ; expect: ((2 (4 3)) (greatest (4 3)) (sum-of-exponentials (4 3)) (3 (4 3)))
+(show (check (lambda (z) (log-softmax (* 100 z) 2))))  ; expect: ((3 (4 3)) (greatest (4 3)) (sum-of-exponentials (4 3)) (3 (4 3)))
+(show (check (lambda (z) (softmax (permute z '(0 2 3 1)) 1)))) ; expect: ((3 (4 3)) (greatest (4 3)) (sum-of-exponentials (4 3)) (3 (4 3)))
+; Along channels, wherever they are, it is the operator.
+(show (check (lambda (z) (softmax (permute (softmax z 1) '(0 2 3 1)))))) ; expect: ((5 (4 3)))
+; Axes that a view merged, also in several steps; a view that takes it back is none.
+(define (flat z) (view z '(2 3 143)))
+(define (weights z) (view (softmax (flat z)) (size z)))
+(show (check (lambda (z) (sum (flat (* z (weights z))) 2)))) ; expect: ((2 (4 3)) (greatest (4 3)) (sum-of-exponentials (4 3)) (4 (4 3)) (sum (4 3)))
+(show (check (lambda (z) (view (log-softmax (view (flat z) '(2 429)) 1) '(2 3 13 11))))) ; expect: ((2 (4 3)) (greatest (4 3)) (sum-of-exponentials (4 3)) (%log #f) (2 (4 3)))
+(show (check (lambda (z) (variance (view z '(6 143)) 1)))) ; expect: ((2 (4 3)) (variance (4 3)) (view #f))
+(show (check (lambda (z) (mean (view z '(858))))))     ; expect: ((2 (4 3)) (mean (4 3)))
+(show (check (lambda (z) (max-over (view z '(2 39 11)) 1)))) ; expect: ((2 (4 3)) (max-over (4 3)))
+; A border that is needed as a whole, too.
+(show (check (lambda (z) (+ (softmax z 3) (cumulative-sum z 2))))) ; expect: ((2 (4 3)) (greatest #f) (sum-of-exponentials #f) (cumulative-sum #f) (4 (4 3)))
+(show (check (lambda (z) (+ (* (logsumexp z 2 #t) (max-over z '(2 3) #t)) (cumulative-sum z 2))))) ; expect: ((2 (4 3)) (logsumexp #f) (max-over #f) (cumulative-sum #f) (2 (4 3)))
+; A part of what was merged is not followed.
+(show (check (lambda (z) (sum (view z '(2 3 11 13)) 2)))) ; expect: ((2 (4 3)) (view #f) (sum #f))
+; Other numbers of axes.
+(show (let ((v (randn '(1 2 6 5 4) 'f64 #f 3)) (f (lambda (z) (let ((z (sin z))) (* (softmax z 3) (max-over z '(2 4) #t))))))
+        (list (close? (f v) (tiled f v '(3 2 2))) (close? (cdr (*j f v (cos v))) (cdr (*j (lambda (z) (tiled f z '(3 2 2))) v (cos v))))))) ; expect: (#t #t)
+;;; case extremes
+; The derivative goes to the first of equals in row-major order, whatever tile that is in, and a NaN wins: numbers of the whole, in any type.
+(define (show x) (write x) (newline))
+(define x (/ (floor (* 4 (randn '(2 3 13 11) 'f64 #f 1))) 4))
+(define (far a b) (max-value (abs (where (= a b) 0 (where (= a a) (- a b) (where (= b b) +inf.0 0))))))
+(define (same? a b)
+  (if (tensor? a) (and (equal? (size a) (size b)) (equal? (tensor-type a) (tensor-type b)) (= 0 (far a b))) (equal? a b)))
+(define (all? holds? l) (or (null? l) (and (holds? (car l)) (all? holds? (cdr l)))))
+(define (check f)
+  (define (g x) (f (* -2 x)))
+  (define c (randn (size (g x)) 'f64 #f 5))
+  (define dx (randn (size x) 'f64 #f 6))
+  (all? (lambda (tiles)
+          (let ((h (lambda (x) (tiled g x tiles))))
+            (and (same? (g x) (h x)) (same? (cdr (*j g x c)) (cdr (*j h x c))) (same? (cdr (j* g x dx)) (cdr (j* h x dx))))))
+        '((4 3) (13 2) (1 5) (4 1))))
+(show (map check (list (lambda (z) (max-over z 3)) (lambda (z) (max-over z '(2 3) #t)) min-over (lambda (z) (min-over z '(0 2))) (lambda (z) (min-over z '(3 0 1))))))
+; expect: (#t #t #t #t #t)
+(show (map check (list argmax (lambda (z) (argmin z -1 #t)) (lambda (z) (argmax z 2)) (lambda (z) (max-over (permute z '(0 2 3 1)) '(1 2))))))
+; expect: (#t #t #t #t)
+(define (with-none z) (where (< z -2) +nan.0 z))
+(show (map check (list (lambda (z) (max-over (with-none z) '(2 3))) (lambda (z) (min-over (with-none z) 3)) (lambda (z) (argmin (with-none z))))))
+; expect: (#t #t #t)
+(show (map check (list (lambda (z) (max-over (cast z 'i16) 2)) (lambda (z) (cast (min-over (cast z 'u8) '(2 3)) 'f64)) (lambda (z) (max-over (cast z 'bf16) '(0 2 3)))
+                       (lambda (z) (min-over (cast z 'f32) 2)))))
+; expect: (#t #t #t #t)
+(show (map cadr (tile-plan (lambda (x) (let ((z (cast x 'i16))) (list (max-over z) (argmax z) (argmin z 2)))) x '(4 3)))) ; expect: ((4 3) (4 3) (4 3) (4 3))
+; Infinite elements, and lines of nothing else.
+(define (edges of)
+  (define (edge f x)
+    (let* ((h (lambda (x) (f (* 1 x)))) (g (lambda (x) (tiled h x 3))) (y (h x)) (c (cos (where (= (- y y) 0) y 1))))
+      (and (< (far y (g x)) 1e-12) (< (far (cdr (*j h x c)) (cdr (*j g x c))) 1e-12))))
+  (map (lambda (f) (map (lambda (x) (edge f x)) (list (where (< x -1) -inf.0 x) (where (< x 100) -inf.0 x) (where (< x -1) +inf.0 x)))) of))
+(show (edges (list (lambda (z) (logsumexp z '(2 3))) (lambda (z) (logsumexp z 2)) (lambda (z) (softmax z 2)) (lambda (z) (log-softmax z 3)))))
+; expect: ((#t #t #t) (#t #t #t) (#t #t #t) (#t #t #t))
+;;; case in-f32
+; The error of softmax against f64 is that of the operator.
+(define (show x) (write x) (newline))
+(define x (* 40 (randn '(1 2 64 48) 'f64 #f 1)))
+(define (error-of f) (let ((y (f x)) (z (cast (f (cast x 'f32)) 'f64))) (max-value (/ (abs (- y z)) (max y 1e-30)))))
+(define (f z) (softmax (* z 1) 2))
+(show (< (error-of (lambda (x) (tiled f x '(8 3)))) (* 2 (error-of f)))) ; expect: #t
+;;; case dealt
+(define (show x) (write x) (newline))
+(define x (randn '(1 2 12 10) 'f64 'cpu 1))
+(define (f x) (let ((z (tanh x))) (+ (* z (max-over z '(2 3) #t) (sum z 2 #t)) (softmax z 3))))
+(define (all devices) (list (*j (lambda (x) (apply tiled f x 3 devices)) x (cos x)) (j* (lambda (x) (apply tiled f x 3 devices)) x (cos x))))
+(show (equal? (all '()) (all '((cpu cpu)))))    ; expect: #t
+;;; case stopped
+(define (show x) (write x) (newline))
+(define (all? p from to by) (or (> from to) (and (p from) (all? p (+ from by) to by))))
+(define x (randn '(1 2 6 5) 'f64 #f 1))
+(define (f x) (let ((z (tanh x))) (+ (* (logsumexp z 2 #t) (max-over (ReLU z) '(2 3) #t)) (log-softmax z 3))))
+(define (run x) (*j (lambda (x) (tiled f x 2)) x (cos x)))
+(define want (run x))
+(define total (primops run x))
+(show (all? (lambda (n) (let ((z (interrupt run x n))) (and (equal? want (resume z)) (= total (+ n (primops resume z)))))) 0 total (quotient total 40))) ; expect: #t
