@@ -3,23 +3,25 @@
 ; --- stages: the segment of stage 0, then the whole operators that need no more, then the segment of stage 1, and so on. A value that is used
 ; in another stage, or by a whole operator, or is wanted of f, is a border.
 
-(define (%plan-of-graph graph counts inputs devices)
+; What goes to a file (tile-files.scm) is the number of a node, or #f.
+(define (%plan-of-graph graph counts inputs devices to-file)
   (let ((nodes (vector-ref graph 0)) (wanted (%template-nodes (vector-ref graph 2))))
-    (%plan-of nodes (vector-ref graph 1) wanted (filter (lambda (n) (not (%input? (vector-ref nodes n)))) (%distinct wanted)) counts inputs devices)))
+    (%plan-of nodes (vector-ref graph 1) wanted (filter (lambda (n) (not (%input? (vector-ref nodes n)))) (%distinct wanted)) counts inputs devices to-file)))
 (define (%run-graph graph plan inputs)
   (let* ((nodes (vector-ref graph 0)) (leaves (vector-ref graph 1)) (outputs (%plan-outputs plan))
          (values (list->vector (append inputs (map (lambda (i) #f) (iota (- (vector-length nodes) (length inputs))))))))
     (if (null? outputs) values (%with-values outputs (%run-plan plan inputs leaves) values))))
 
 ; A plan: nodes, steps, by node how its value is divided into parts or #f, the numbers of what is wanted, by node and by leaf whether it may vary,
-; whether parts are put aside, the names of the devices over which tiles are dealt, and by node the boxes of the parts or #f.
-(define (%plan-of nodes leaves wanted outputs counts inputs devices)
+; whether parts are put aside, the names of the devices over which tiles are dealt, by node the boxes of the parts or #f, and (n . file) of what goes to
+; a file that was begun, or #f.
+(define (%plan-of nodes leaves wanted outputs counts inputs devices to-file)
   (if (pair? devices) (%check-one-residence nodes))
-  (let* ((view (%view-of nodes leaves wanted))
+  (let* ((view (%view-of nodes leaves wanted to-file))
          (steps (%steps nodes leaves view counts inputs devices)) (layouts (%layouts steps nodes wanted)) (varying-leaves (vector-map %leaf-varies? leaves)))
     (if (memory-budget) (for-each (lambda (step) (%check-that-it-fits step layouts view counts)) steps))
     (%note-plan steps layouts view)
-    (vector nodes steps layouts outputs (%varying nodes inputs varying-leaves) varying-leaves (%aside? layouts nodes) devices (%places layouts nodes))))
+    (vector nodes steps layouts outputs (%varying nodes inputs varying-leaves) varying-leaves (%aside? layouts nodes) devices (%places layouts nodes) #f)))
 ; The boxes of the parts of values; those that are divided alike share them.
 (define (%places layouts nodes)
   (define (alike counts node) (cons counts (cons (%node-axes node) (%node-sizes node))))
@@ -44,6 +46,7 @@
 (define (%plan-aside? plan) (vector-ref plan 6))
 (define (%plan-devices plan) (vector-ref plan 7))
 (define (%part-places n plan) (vector-ref (vector-ref plan 8) n))
+(define (%plan-file plan n) (let ((n+file (vector-ref plan 9))) (if n+file (if (= n (car n+file)) (cdr n+file) #f) #f)))
 
 ; --- what is said of a plan
 
@@ -103,11 +106,11 @@
                                   (if counts "more tiles, or more memory, would help" "fewer channels, a smaller window, or more memory would help")))))
                     (car (%tile-work (car trial) (cdr trial) tile)))
           (for-each (lambda (n)
-                      (if (if (if (vector-ref layouts n) (< 0 (%file-budget)) #f) #f (< budget (%bytes-of-node (vector-ref nodes n))))
+                      (if (if (if (vector-ref layouts n) (< 0 (%file-budget)) (eqv? n (vector-ref view 4))) #f (< budget (%bytes-of-node (vector-ref nodes n))))
                           (said n (%bytes-of-node (vector-ref nodes n)) (format "all of what it gives, ~a, is needed at once" (%node-sizes (vector-ref nodes n)))
                                 (if (vector-ref layouts n)
                                     "a file for such borders (--spill), or more memory would help"
-                                    "a mean or another sum over it within f, or more memory would help"))))
+                                    "a mean or another sum over it within f, tiled->npy, or more memory would help"))))
                     (vector-ref segment 3)))
         (let* ((node (vector-ref nodes (cdr step))) (operands (filter (lambda (n) (not (vector-ref layouts n))) (%nodes-in (%node-operands node))))
                (bytes (+ (%bytes-of-node node) (if (%pointwise? (%node-operator node)) 0 (fold-left max 0 (map (lambda (n) (%bytes-of-node (vector-ref nodes n))) operands))))))
@@ -189,10 +192,11 @@
                      (if counts (%grouped-by-tiles near-nodes counts view) (%grouped-by-budget near-nodes leaves inputs view devices)))
                 whole-nodes))))
 
-; Nodes, by node those that use it, its operands as operand-regions takes them, what work a byte of a border costs, and by node that of an element.
-(define (%view-of nodes leaves wanted)
+; Nodes, by node those that use it, its operands as operand-regions takes them, what work a byte of a border costs, what goes to a file, or #f, and by node
+; the work of an element.
+(define (%view-of nodes leaves wanted to-file)
   (let ((described (vector-map (lambda (node) (map (lambda (o) (%described o nodes leaves)) (%node-operands node))) nodes)))
-    (vector nodes (%users nodes wanted) described 4
+    (vector nodes (%users nodes wanted) described 4 to-file
             (list->vector (map (lambda (node described) (if (%input? node) 0 (%work-of-element node described))) (vector->list nodes) (vector->list described))))))
 ; It is written, and read twice, with halos; its cotangent is written as often as tiles reach it.
 (define (%view-by-file view) (vector-update view 3 100))
@@ -214,7 +218,8 @@
     (define (work-of grouped) (apply + (map (lambda (groups) (apply + (map cadr groups))) grouped)))
     (if budget
         (let* ((memory (- (quotient (* 9 budget) 10) (* (+ 3 (* 2 (length devices))) of-leaves) (* 2 (apply + (map %bytes-of-tensor inputs)))))
-               (rest (- memory (* 2 (apply + (map bytes-of-node (append-map (lambda (members) (%outputs members view)) stages)))))))
+               (outputs (append-map (lambda (members) (%outputs members view)) stages))
+               (rest (- memory (* 2 (apply + (map bytes-of-node (filter (lambda (n) (not (eqv? n (vector-ref view 4)))) outputs)))))))
           (define (by-file) (grouped (quotient (max 1048576 (quotient memory 4)) in-work) (quotient (%file-budget) 4) (%view-by-file view)))
           (define (in-memory)
             (fold-left (lambda (best part) (let ((new (divided rest part))) (if (< (work-of new) (work-of best)) new best))) (divided rest 2) '(1 3)))
@@ -325,7 +330,7 @@
       (if (null? left)
           (list work (+ bytes (* 2 most)) (fold-left (lambda (n box) (if box (+ n (%elements-of box)) n)) 0 (caddr of-tile)))
           (let* ((member (caar left)) (n (%elements-of (cadar left))) (more (* n (%bytes-of (%node-type (vector-ref member 1))))))
-            (%takes/loop (cdr left) (+ work (* n (vector-ref (vector-ref view 4) (vector-ref member 0)))) (+ bytes more) (max most more)))))))
+            (%takes/loop (cdr left) (+ work (* n (vector-ref (vector-ref view 5) (vector-ref member 0)))) (+ bytes more) (max most more)))))))
 (define (%elements-of box) (fold-left (lambda (product n) (* product n)) 1 (cdr box)))
 ; Near the middle, but where a tile of the first output is as long as any.
 (define (%middle-tile tiles space)

@@ -94,7 +94,8 @@
 (define (%segment-value segment values leaves deals plan)
   (let* ((prepared (%prepared segment leaves)) (tiles (apply * (vector-ref segment 0))) (home (%home plan))
          (layouts (map (lambda (n) (%layout n plan)) (vector-ref segment 3))))
-    (let %segment/loop ((tile 0) (done '()) (borders (%new-borders segment layouts)))
+    (let %segment/loop ((tile 0) (done '()) (borders (%new-borders segment layouts plan #f)))
+      (define (again) (%segment/loop 0 '() (%new-borders segment layouts plan #t))) ; a file that was begun is gone
       (cond ((if (< tile tiles) (< (length done) (%in-work deals)) #f)
              (let* ((work (%tile-work segment prepared tile)) (deal (%deal-of tile deals))
                     (slices (%slices-there segment prepared tile (cadr work) values (car deal) plan)))
@@ -105,12 +106,19 @@
                                                                 (lambda (n box known) (if (%layout n plan) (%own-part n box known segment) (%known-part n box known)))))))
                               borders)))
             ((pair? done)
-             (let* ((boxes (caar done)) (parts (cdar done)) (done (cdr done)))
-               (%segment/loop tile done (%with-parts borders layouts (%all-there parts home) boxes plan))))
-            (else (map (lambda (border layout) (if layout (list->vector (reverse border)) border)) borders layouts))))))
+             (let* ((boxes (caar done)) (parts (cdar done)) (done (cdr done)) (borders (%with-parts borders layouts (%all-there parts home) boxes plan)))
+               (if (memq #f borders) (again) (%segment/loop tile done borders))))
+            (else
+             (let ((ended (map (lambda (border layout)
+                                 (cond (layout (list->vector (reverse border))) ((pair? border) (%file-finished border)) (else border)))
+                               borders layouts)))
+               (if (memq #f ended) (again) ended)))))))
 
-(define (%new-borders segment layouts)
-  (map (lambda (n layout) (if layout '() (let ((node (vector-ref (vector-ref segment 5) n))) (%border-of node (%node-sizes node)))))
+(define (%new-borders segment layouts plan again?)
+  (map (lambda (n layout)
+         (cond (layout '())
+               ((%plan-file plan n) (if again? (%file-begun (car (%plan-file plan n)) #f) (%plan-file plan n)))
+               (else (let ((node (vector-ref (vector-ref segment 5) n))) (%border-of node (%node-sizes node))))))
        (vector-ref segment 3) layouts))
 (define (%border-of node sizes) (%border sizes (%node-type node) (%node-residence node)))
 (define (%border sizes type residence) (%channels-first (fill (%channels-last sizes) 0 type residence)))
@@ -120,6 +128,7 @@
     (if (< last 2) t (permute t (cons 0 (cons last (map 1+ (iota (- last 1)))))))))
 (define (%channels-last l) (if (< (length l) 3) l (append (cons (car l) (cddr l)) (list (cadr l)))))
 
+; Of what goes to a file, (file . number) stands for the whole, or #f where that file is gone.
 ; Each whole is given up before its part goes in, so that this happens in its memory. Of what stays in parts the last one comes first, and 0 is
 ; where there is none.
 (define (%with-parts wholes layouts parts boxes plan)
@@ -127,8 +136,9 @@
       '()
       (let* ((whole (car wholes)) (wholes (cdr wholes)) (part (car parts))
              (new (cond ((car layouts) (cons (if (tensor? part) (%aside part plan) 0) whole))
-                        ((tensor? part) (with-part whole part (caar boxes)))
-                        (else whole))))
+                        ((not (tensor? part)) whole)
+                        ((pair? whole) (%with-part-put whole part (caar boxes)))
+                        (else (with-part whole part (caar boxes))))))
         (cons new (%with-parts wholes (cdr layouts) (cdr parts) (cdr boxes) plan)))))
 ; A copy, with elements of its own. Nothing is left of the number that the part replaces.
 (define (%own t)

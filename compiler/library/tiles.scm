@@ -4,36 +4,39 @@
 ; what it gives are borders, whole or in parts; what lies between exists for one tile at a time, in the derivative too, which is that of a
 ; procedure with rules: docs/tiles.md. Graphs are in tile-graphs.scm, along which
 ; axes tiles lie in tile-axes.scm, segments and tiles in tile-plans.scm, boxes in tile-boxes.scm, what is done in tile-runs.scm, operators on parts in
-; tile-parts.scm, what is reduced along space in tile-reductions.scm, and arrays in files in array-regions.scm.
+; tile-parts.scm, what is reduced along space in tile-reductions.scm, arrays in files in array-regions.scm, and what is written to files in
+; tile-files.scm.
 
 (define (tiled f x . options)
-  (let* ((inputs (%tile-inputs "tiled" x)) (tiles (if (null? options) '() (list (car options)))) (devices (%tile-devices (if (null? options) '() (cdr options))))
-         (empty? (%any? (lambda (t) (= 0 (apply * (%sizes-of t)))) inputs))
-         (counts (if empty? #f (%tile-counts "tiled" tiles inputs))))
+  (let* (((list inputs counts devices empty?) (%tiling "tiled" x options)))
     (if (if empty? #t (%any? %recorded? inputs)) ; there is nothing to divide, or what is around this divides it
-        (f (car (%with-tensors x (map (lambda (t) (if (tensor? t) t (%read-all t))) inputs))))
-        (let* ((graph (%tile-graph f x inputs)) (plan (%plan-of-graph graph counts inputs devices)))
+        (%untiled f x inputs)
+        (let* ((graph (%tile-graph f x inputs)) (plan (%plan-of-graph graph counts inputs devices #f)))
           (let ((values (%run-graph graph plan inputs))) ; behind it only what cannot fail, so that errors name this procedure
             (%filled (vector-ref graph 2) values (vector-ref graph 1)))))))
 
+; (inputs counts devices empty?): tensors and arrays in x, tiles along each axis or #f, names of devices, and whether an input has no elements.
+(define (%tiling who x options)
+  (let* ((inputs (%tile-inputs who x)) (tiles (if (null? options) '() (list (car options)))) (devices (%tile-devices who (if (null? options) '() (cdr options))))
+         (empty? (%any? (lambda (t) (= 0 (apply * (%sizes-of t)))) inputs)))
+    (list inputs (if empty? #f (%tile-counts who tiles inputs)) devices empty?)))
+(define (%untiled f x inputs) (f (car (%with-tensors x (map (lambda (t) (if (tensor? t) t (%read-all t))) inputs)))))
+
 ; The names of the devices over which tiles are dealt, in the order in which they get them; '(): tiles are computed where the image is.
-(define (%tile-devices devices)
-  (if (null? devices)
-      '()
-      (let ((names (%only "tiled" devices)))
-        (if (if (pair? names) (list? names) #f)
-            (map (lambda (name) (tensor-residence (to-device (fill '() 0 'u8 'cpu) name))) names)
-            (error "tiled: expected a list of the names of devices, got" names)))))
+(define (%tile-devices who devices)
+  (let ((names (if (null? devices) #f (%only who devices))))
+    (cond ((not names) '())
+          ((if (pair? names) (list? names) #f) (map (lambda (name) (tensor-residence (to-device (fill '() 0 'u8 'cpu) name))) names))
+          (else (error (string-append who ": expected a list of the names of devices, got") names)))))
 
 ; What tiled would do, by segment: the names of its operators, how many tiles along each axis, bytes that the largest holds while it is differentiated,
 ; its work as a multiple of what it would be without halos, and bytes of what it gives to others. An operator that is computed as a whole is in the list
-; as well, with #f for tiles, or, where it reduces the parts that tiles gave, with these.
+; as well, with #f for tiles, or, where it reduces the parts that tiles gave, with these. A third option that is not #f: of what is written to a file.
 (define (tile-plan f x . options)
-  (let* ((inputs (%tile-inputs "tile-plan" x)) (tiles (if (null? options) '() (list (car options))))
-         (devices (%tile-devices (if (null? options) '() (cdr options))))
-         (counts (%tile-counts "tile-plan" tiles inputs))
-         (graph (%tile-graph f x inputs)) (nodes (vector-ref graph 0))
-         (wanted (%template-nodes (vector-ref graph 2))) (view (%view-of nodes (vector-ref graph 1) wanted))
+  (let* ((all? (= 3 (length options)))
+         ((list inputs counts devices empty?) (%tiling "tile-plan" x (if all? (list-head options 2) options)))
+         (graph (%tile-graph f x inputs)) (nodes (vector-ref graph 0)) (wanted (%template-nodes (vector-ref graph 2)))
+         (view (%view-of nodes (vector-ref graph 1) wanted (if (if all? (caddr options) #f) (%node-to-file graph) #f)))
          (steps (%steps nodes (vector-ref graph 1) view counts inputs devices)) (layouts (%layouts steps nodes wanted)))
     (map (lambda (step)
            (append (if (eq? (car step) 'segment)

@@ -360,6 +360,11 @@
   '(73 73 42 0 8 0 0 0 5 0 0 1 3 0 1 0 0 0 3 0 0 0 1 1 3 0 1 0 0 0 2 0 0 0 2 1 3 0 1 0 0 0 8 0 0 0 17 1 3 0 1 0 0 0 74 0 0 0 23 1 3 0 1 0 0 0 6 0 0 0 0 0 0 0 65 66 67 68 69 70))))
 (tiff-array "t.tif")
 (read-region (tiff-array "t.tif") '(0 0 0 1) '(1 1 2 2))
+; tiled->npy, tiled->tiff
+(define out (tiled->npy "t.npy" (lambda (x) (* 2 x)) (view (arange 16) '(1 1 4 4)) 2))
+out
+(read-region out '(0 0 2 0) '(1 1 2 4))
+(tiled->tiff "t.tif" sin out)
 ; picture-array
 (write-png "t.png" (list->tensor '((0 255) (128 64)) 'u8))
 (read-rows (picture-array '("t.png") 1 1) '(0))

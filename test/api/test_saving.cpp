@@ -4,6 +4,7 @@
 
 #include "vm/api/border.h"
 #include "vm/api/saving.h"
+#include "vm/files/part_file.h"
 
 #include <doctest/doctest.h>
 
@@ -13,6 +14,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <span>
 #include <string>
 #include <sys/stat.h>
 #include <thread>
@@ -60,6 +62,11 @@ struct Failing : FileCalls {
   int open(const char* path, int flags) override { return fail("open") ? -1 : FileCalls::open(path, flags); }
   int create(int folder, const char* name, mode_t mode) override {
     return fail("create") ? -1 : FileCalls::create(folder, name, mode);
+  }
+  int open_in(int folder, const char* name) override { return fail("open_in") ? -1 : FileCalls::open_in(folder, name); }
+  int reserve(int file, off_t bytes) override { return fail("reserve") ? -1 : FileCalls::reserve(file, bytes); }
+  ssize_t write_at(int file, const void* bytes, std::size_t size, off_t at) override {
+    return fail("write_at") ? -1 : FileCalls::write_at(file, bytes, size < 7 ? size : 7, at);
   }
   ssize_t write(int file, const void* bytes, std::size_t size) override {
     return fail("write") ? -1 : FileCalls::write(file, bytes, size < 7 ? size : 7);
@@ -130,6 +137,73 @@ TEST_CASE("whichever system call of a save fails, there is the old file or the n
       for (const char* call : {"sync", "close", "rename", "sync", "close"}) wanted.push_back(call);
       CHECK(failed == wanted);
     }
+}
+
+TEST_CASE("whichever system call of a file that is written part by part fails, there is the old file or the new one") {
+  namespace files = cairn::files;
+  const std::string old_text = "the old content", head = "head:", part = "the part that is put";
+  const auto bytes = [](const std::string& text) { return std::as_bytes(std::span(text)); };
+  for (bool exists : {true, false})
+    for (int error : {EIO, ENOSPC, EINTR}) {
+      std::vector<std::string> failed;
+      for (int k = 1;; ++k) {
+        Folder folder;
+        const std::string path = folder / "a", name = files::unfinished_name("a", 17, 0);
+        if (exists) put(path, old_text);
+        Failing calls;
+        calls.fails = k;
+        calls.error = error;
+        const cairn::files::OpenFile opened(calls, ::open((folder / ".").c_str(), O_RDONLY | O_DIRECTORY));
+        const std::uint64_t all = head.size() + part.size();
+        const auto content = [&](files::FileSink& sink) { sink.patch(head.size(), bytes(part)); };
+        const bool done = files::begin_parts(opened.number(), name, bytes(head), all, calls) &&
+                          files::put_part(opened.number(), name, all, content, calls) == files::Part::written &&
+                          files::finish_parts(opened.number(), name, all, "a", exists ? 0644 : -1, calls) == files::Part::written;
+        CAPTURE(k);
+        CAPTURE(calls.failed);
+        if (done)
+          CHECK(content_of(path) == head + part);
+        else
+          CHECK((exists ? content_of(path) == old_text : !fs::exists(path)));
+        if (done) CHECK(folder.files() == 1);
+        if (calls.failed.empty()) {
+          CHECK(done);
+          calls.fails = 0;
+          CHECK(files::put_part(opened.number(), name, all, content, calls) == files::Part::gone);
+          break;
+        }
+        failed.push_back(calls.failed);
+        // What is not begun leaves nothing; what is interrupted goes on.
+        if (k <= 3 && !done) CHECK(folder.files() == (exists ? 1u : 0u));
+        if (error == EINTR)
+          CHECK(done == (calls.failed != "create" && calls.failed != "open_in" && calls.failed != "change_mode" &&
+                         calls.failed != "rename"));
+      }
+      std::vector<std::string> wanted{"create",   "reserve",  "write",    "close", "open_in",
+                                      "write_at", "write_at", "write_at", "close", "open_in"};
+      if (exists) wanted.push_back("change_mode");
+      for (const char* call : {"sync", "close", "rename"}) wanted.push_back(call);
+      CHECK(failed == wanted);
+    }
+}
+
+TEST_CASE("a part of a file that is gone, is another or is a link is not written") {
+  namespace files = cairn::files;
+  Folder folder;
+  FileCalls calls;
+  const files::OpenFile opened(calls, ::open((folder / ".").c_str(), O_RDONLY | O_DIRECTORY));
+  const auto put_into = [&](const char* name) {
+    return files::put_part(
+        opened.number(), name, 5, [](files::FileSink& sink) { sink.patch(0, std::as_bytes(std::span("x", 1))); }, calls);
+  };
+  put(folder / "five", "12345");
+  put(folder / "six", "123456");
+  fs::create_symlink(folder / "five", folder / "link");
+  CHECK(put_into("five") == files::Part::written);
+  for (const char* name : {"six", "link", "nothing"}) CHECK(put_into(name) == files::Part::gone);
+  CHECK(put_into(".") == files::Part::failed);
+  CHECK(content_of(folder / "five") == "x2345");
+  CHECK(content_of(folder / "six") == "123456");
 }
 
 TEST_CASE("a signal in the middle of a save is no failure, and a device that takes nothing is one") {

@@ -51,6 +51,14 @@ def chain(count, form):
     return "\n".join(form(i) for i in range(count))
 
 
+def cut_unfinished_files(folder):
+    for part in folder.glob("*.cairn-part"):
+        try:
+            os.truncate(part, 0)
+        except OSError:  # it has gone
+            pass
+
+
 def cut_nameless_files(folder):
     """Those of that folder that any process has open."""
     for opened in pathlib.Path("/proc").glob("[0-9]*/fd/*"):
@@ -650,6 +658,11 @@ DATA = [
     Attack("files without end", "(let loop ((i 0)) (write-text (string-append \"f\" (number->string i)) \"some text\") (loop (+ i 1)))", (OVER, STOPPED),
            limits=("--output-limit=1MiB",) + STEPS + WORK),  # the system takes up to a millisecond for each
     Attack("empty files without end", "(let loop ((i 0)) (write-text (string-append \"f\" (number->string i)) \"\") (loop (+ i 1)))", OVER, "may write", limits=("--output-limit=1MiB",) + STEPS + WORK),
+    Attack("files by tiles without end", "(let loop () (tiled->npy \"f\" (lambda (x) (* x 1)) (ones '(1 1 1 1)) 1) (loop))", OVER, "may write", limits=("--output-limit=1MiB",) + STEPS + WORK),
+    *(Attack(f"a file by tiles that no disk holds, {form} of {most} by {most}", f"({form} \"f\" (lambda (x) (* x 1)) (expand-tensor (fill '(1 1 1 1) 1 'u8) '(1 1 {most} {most})) {most})", code, message, memory=1 << 30)
+      for form, most, code, message in (("tiled->npy", 10**6, OVER, "may write"), ("tiled->tiff", 10**6, OVER, "may write"), ("tiled->npy", 10**13, ERROR, ""), ("tiled->tiff", 10**13, ERROR, ""))),
+    Attack("the host's own file written over by tiles", "(tiled->npy \"d/../p\" (lambda (x) (* x 1)) (ones '(1 1 4 4)) 2)", ERROR, "is the file of --profile", options=("--profile=p",), files={"p": ""}),
+    Attack("files by tiles that others cut before they are finished", "(let loop () (tiled->npy \"f\" (lambda (x) (* x 1)) (ones '(1 1 64 64)) 32) (loop))", (OVER, STOPPED), meanwhile=cut_unfinished_files),
     Attack("a file that grows", "(let loop ((t \"x\")) (write-text \"f\" t) (loop (string-append t t)))", OVER),
     Attack("a file outside", "(read-text \"../../../../../../../../etc/passwd\")", ERROR, "--read"),
     Attack("a device", "(read-text \"/dev/zero\")", ERROR, "--read"),

@@ -17,6 +17,15 @@
 (write (read-region a '(0 0 0 1) '(1 1 2 2)))
 (write (tiled (lambda (x) (square (cast x 'f32))) a 2))
 
+;;; case written by tiles
+; flags: --files
+(define x (view (sin (arange 40)) '(1 2 4 5)))
+(define a (tiled->npy "t.npy" (lambda (x) (* 2 x)) x 2))
+(write a)
+(write (tiled->tiff "t.tif" (lambda (x) (- x (mean x '(2 3) #t))) a 2))
+(write (read-npy "t.npy"))
+(write (cdr (*j (lambda (y) (sumall (* y (read-npy (car (tiled->npy "u.npy" sin x 2)))))) x 1)))
+
 ;;; case safetensors
 ; flags: --files
 (write-safetensors "a.safetensors" (list (cons "a" (ones '(2))) (cons "b" (zeros '(1 2) 'i64))))

@@ -200,7 +200,8 @@ class Written(ToolTest):
     """What programs write: on a full disk, or one that fails, the old file stays and nothing else is left."""
     WRITES = ('(write-text "x" (make-string 100000 #\\a))', '(write-npy "x" (ones \'(50000)))', '(write-safetensors "x" (list (cons "a" (ones \'(50000)))))',
               '(save-parameters "x" (list (ones \'(50000))))', '(write-csv "x" (ones \'(50000 2)))', '(write-json "x" (ones \'(50000)))',
-              '(write-npz "x" (list (cons "a" (ones \'(50000)))))', '(write-npz "x" (list (cons "a" (rand \'(50000)))) #t)', '(write-png "x" (cast (* 255 (rand \'(300 300))) \'u8))')
+              '(write-npz "x" (list (cons "a" (ones \'(50000)))))', '(write-npz "x" (list (cons "a" (rand \'(50000)))) #t)', '(write-png "x" (cast (* 255 (rand \'(300 300))) \'u8))',
+              '(tiled->npy "x" (lambda (x) (* 2 x)) (ones \'(1 1 200 200)) 3)', '(tiled->tiff "x" (lambda (x) (* 2 x)) (ones \'(1 1 200 200)) 3)')
 
     def test_the_old_file_stays(self):
         faults = {"File too large": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)),

@@ -161,6 +161,80 @@ class Tiles(ToolTest):
         self.assertLess(peaks[3], 2 << 20)
         self.assertGreater(peaks[0], 16 << 20)
 
+    # Two channels of 1,536 x 1,536 are 18 MiB, of f32 in a file; a tile of the layer between has 4 times as many channels.
+    TO_FILE = """(define ws (list (randn '(8 1 3 3) 'f32 'cpu 1) (randn '(2 8 3 3) 'f32 'cpu 2)))
+(define (net x) (tanh (convolve (ReLU (convolve x (car ws) 1 1)) (cadr ws) 1 1)))
+(define image (npy-array "image.npy"))
+"""
+
+    def written_image(self, n):
+        self.write("image.scm", f"""(write-npy "image.npy" (+ (view (sin (arange {n})) '(1 1 {n} 1)) (expand-tensor (view (cos (arange {n})) '(1 1 1 {n})) '(1 1 {n} {n}))))""")
+        self.vmrun("image.scm")
+
+    def unfinished(self):
+        return [name for name in os.listdir(self.folder) if name.endswith(".cairn-part")]
+
+    def test_what_is_written_is_never_in_memory(self):
+        self.written_image(1536)
+        self.write("b.scm", self.TO_FILE + "(tiled net image)")
+        self.assertRegex(self.vmrun("--memory=8MiB", "b.scm", code=1).errors, r"does not fit into the memory: all of what it gives, .* within f, tiled->npy, or more memory")
+        for write, name in (("tiled->npy", "out.npy"), ("tiled->tiff", "out.tif")):
+            self.write("a.scm", self.TO_FILE + f"""(define out ({write} "{name}" net image))
+(write (tiled (lambda (x) (mean (square (* 2 x)) '(2 3))) out))""")
+            done = self.vmrun("--memory=8MiB", "--spill=" + self.folder, "--stats", "a.scm")
+            stats = json.loads(done.errors)
+            counted = stats["heap_peak_bytes"] + stats["tensor_peak_bytes"] + stats["scratch_peak_bytes"]
+            self.assertLess(counted, 8 << 20)
+            self.assertGreater(os.path.getsize(self.path(name)), 18 << 20)
+            # The tiles that are chosen are those of the plan, and more do not take more.
+            self.write("c.scm", self.TO_FILE + f"""(write (cadar (tile-plan net image #f #f #t)))({write} "{name}" net image (+ 1 (string->number (car (command-line)))))""")
+            peaks = [json.loads(self.vmrun("--memory=8MiB", "--stats", "c.scm", tiles).errors)["tensor_peak_bytes"] for tiles in (8, 11, 15)]
+            self.assertEqual(peaks, sorted(peaks, reverse=True))
+
+    def test_a_file_that_is_written_by_tiles_goes_on_from_a_saved_state(self):
+        self.written_image(120)
+        for name in ("out.npy", "out.tif"):
+            write = "tiled->npy" if name == "out.npy" else "tiled->tiff"
+            self.write("a.scm", self.TO_FILE + f"""(write ({write} "{name}" (lambda (x) (let ((y (net x))) (- y (mean y '(2 3) #t)))) image 4))(write (file-size "{name}"))""")
+            whole = self.vmrun("--stats", "a.scm")
+            steps, content = json.loads(whole.errors)["steps"], self.read(name)
+            for parts in (7, 23):
+                os.remove(self.path(name))
+                self.assertEqual(self.in_parts(steps, parts), whole.output)
+                self.assertEqual(self.read(name), content)
+                self.assertEqual(self.unfinished(), [])
+            # Somebody removes what was begun, or part of it: the tiles are computed again.
+            for change in (os.remove, lambda path: os.truncate(path, 5000)):
+                os.remove(self.path(name))
+                state, output, gone = ["a.scm"], "", 0
+                for _ in range(20):
+                    done = self.vmrun(f"--steps={steps // 3}", "--save=state.capsule", *state, code=None)
+                    output, state = output + done.output, ["--resume=state.capsule"]
+                    if done.returncode == 0:
+                        break
+                    for part in self.unfinished()[:1 if gone < 2 else 0]:
+                        change(self.path(part))
+                        gone += 1
+                self.assertEqual((output, gone), (whole.output, 2))
+                self.assertEqual(self.read(name), content)
+                for part in self.unfinished(): # those that were cut are nobody's any more
+                    os.remove(self.path(part))
+
+    def test_what_is_not_finished_is_removed_unless_a_state_goes_on_with_it(self):
+        self.written_image(120)
+        self.write("a.scm", self.TO_FILE + """(tiled->npy "out.npy" net image 4)(tiled->npy "out.npy" net image 5)""")
+        whole = self.vmrun("--stats", "a.scm")
+        steps, content = json.loads(whole.errors)["steps"], self.read("out.npy")
+        for options, code in ((f"--steps={steps // 3}", 75), ("--output-limit=150000", 3), (f"--work={json.loads(whole.errors)['work'] * 2 // 3}", 75)):
+            self.vmrun(options, "a.scm", code=code)
+            self.assertEqual((self.unfinished(), self.read("out.npy")), ([], content), options)
+        # The first state is of the first file, and goes on with it; the old one is there until then.
+        self.write("out.npy", b"old")
+        self.vmrun(f"--steps={steps // 3}", "--save=state.capsule", "a.scm", code=75)
+        self.assertEqual((len(self.unfinished()), self.read("out.npy")), (1, b"old"))
+        self.vmrun("--resume=state.capsule")
+        self.assertEqual((self.unfinished(), self.read("out.npy")), ([], content))
+
     # Eight borders of 4 MiB each, with their cotangents; what is tiled is 512 x 512 points.
     BORDERS = """(define ws (map (lambda (k) (* .3 (randn '(4 4 3 3) 'f32 'cpu k))) (iota 8)))
 (define (net ws x) (fold-left (lambda (x w) (tanh (car (batch-normalization-training (convolve x w 1 1) (ones '(4)) (zeros '(4)))))) x ws))

@@ -18,6 +18,11 @@ int FileCalls::open(const char* path, int flags) { return ::open(path, flags | O
 int FileCalls::create(int folder, const char* name, mode_t mode) {
   return ::openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 }
+int FileCalls::open_in(int folder, const char* name) { return ::openat(folder, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC); }
+int FileCalls::reserve(int file, off_t bytes) {
+  const int done = ::fallocate(file, 0, 0, bytes);
+  return done != 0 && errno == EOPNOTSUPP ? ::ftruncate(file, bytes) : done;
+}
 ssize_t FileCalls::write(int file, const void* bytes, std::size_t size) { return ::write(file, bytes, size); }
 ssize_t FileCalls::write_at(int file, const void* bytes, std::size_t size, off_t at) { return ::pwrite(file, bytes, size, at); }
 int FileCalls::change_mode(int file, mode_t mode) { return ::fchmod(file, mode); }
@@ -52,10 +57,9 @@ class NewFile {
 public:
   NewFile(FileCalls& calls, int folder, const std::string& target, mode_t mode) : calls_(calls), folder_(folder) {
     static std::atomic<unsigned> count = 0; // two threads may save at once
-    std::string stem = target.substr(0, NAME_MAX - 40);
     int file = -1;
     for (int i = 0; i < kMostNames && file < 0; ++i) {
-      name_ = fmt::format("{}.{}-{}{}", stem, getpid(), count++, kUnfinished);
+      name_ = unfinished_name(target, static_cast<std::uint64_t>(getpid()), count++);
       file = calls.create(folder, name_.c_str(), mode);
       if (file < 0 && errno != EEXIST) break;
     }
@@ -81,6 +85,11 @@ private:
 };
 
 } // namespace
+
+std::string unfinished_name(std::string_view target, std::uint64_t first, std::uint64_t second) {
+  constexpr std::size_t kNumbers = 40; // bytes that two numbers and what is around them take at most
+  return fmt::format("{}.{}-{}{}", target.substr(0, NAME_MAX - kNumbers), first, second, kUnfinished);
+}
 
 bool is_unfinished(std::string_view name) {
   if (!name.ends_with(kUnfinished)) return false;

@@ -16,12 +16,16 @@ namespace cairn::files {
 // Whether a file of that name is a new one that is not finished: it lies beside the one that it will replace, and stays there if
 // the process is killed meanwhile. It is nobody's content, so whoever lists folders leaves it out.
 bool is_unfinished(std::string_view name);
+// Such a name of `target`, of two numbers.
+std::string unfinished_name(std::string_view target, std::uint64_t first, std::uint64_t second);
 
 // Each does what the call of its name does; those that work in a folder take its descriptor.
 struct FileCalls {
   virtual ~FileCalls() = default;
   virtual int open(const char* path, int flags);
   virtual int create(int folder, const char* name, mode_t mode); // a new file, never one that is there, never through a link
+  virtual int open_in(int folder, const char* name);             // to be written, not through a link
+  virtual int reserve(int file, off_t bytes); // a new file gets that size and, where the disk does so, the room
   virtual ssize_t write(int file, const void* bytes, std::size_t size);
   virtual ssize_t write_at(int file, const void* bytes, std::size_t size, off_t at);
   virtual int change_mode(int file, mode_t mode);

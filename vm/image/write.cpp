@@ -284,6 +284,7 @@ void ImageWriter::drain() {
 Image::Image(const Engine& engine)
     : engine_(engine), statistics_(engine.statistics_now()), module_(bytecode::write_module(engine.loaded.module)),
       charged_(engine.accounts(), engine.accounts().scratch, static_cast<std::int64_t>(module_.size())) {
+  engine.files.keep_unfinished();
   ImageWriter w(engine, nullptr, nullptr);
   write_behind_checksum(w);
   objects_ = w.objects();

@@ -187,15 +187,10 @@ bool Effects::read_number(double& flonum, std::int64_t& integer, bool& exact) {
 
 // Input like any other: a replay is told what the first run was told.
 double Effects::seconds() {
-  std::vector<EffectLog*> fresh;
-  EffectLog* log = replaying_log(fresh);
-  if (log != nullptr && log->position == log->happened) throw print::WorldError("clock: the time of a replay is not known");
-  make_room(fresh);
-  Value v = log != nullptr
-                ? log->inputs[log->position++]
-                : value::flonum(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
+  const Value v = asked("clock: the time", [] {
+    return value::flonum(std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
+  });
   if (!v.is_flonum()) throw print::WorldError("clock: the log of a replay does not fit");
-  record(fresh, v);
   return v.flonum();
 }
 

@@ -38,6 +38,18 @@ public:
     }
     record(fresh, value::kUnspecified);
   }
+  // What is asked of the world: a number, new to every enclosing run or what the log says. `what` names it where a replay lacks
+  // it.
+  template <class F> Value asked(std::string_view what, F&& ask) {
+    std::vector<EffectLog*> fresh;
+    EffectLog* log = replaying_log(fresh);
+    if (log != nullptr && log->position == log->happened)
+      throw print::WorldError(std::string(what) + " of a replay is not known");
+    make_room(fresh);
+    const Value v = log != nullptr ? log->inputs[log->position++] : ask();
+    record(fresh, v);
+    return v;
+  }
   // BudgetExceeded, if with so many bytes more the program would have written more than it may.
   void check_limit(std::uint64_t bytes) const;
   // Is there a run around that may be executed again?

@@ -80,7 +80,10 @@ Tensor FileCall::tensor(ops::DType type, const ops::Shape& shape, const void* el
 
 Tensor FileCall::written(Value v) {
   if (!is_tensor_like(v)) wrong("a tensor", v);
-  const Tensor& t = elements_of(engine, engine.primal(v));
+  return in_order(elements_of(engine, engine.primal(v)));
+}
+
+Tensor FileCall::in_order(const Tensor& t) {
   return t.contiguous() ? t : engine.tensors().runtime.apply(ops::OperatorId::contiguous, {t});
 }
 

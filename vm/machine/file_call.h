@@ -51,6 +51,7 @@ public:
 
   // The elements of an operand, one behind the other.
   ops::Tensor written(Value v);
+  ops::Tensor in_order(const ops::Tensor& t);
   void put(files::FileSink& sink, std::string_view bytes) const;
   void put(files::FileSink& sink, const ops::Tensor& t) const;
   // The bytes of a tensor that lies in one piece, some at a time.
@@ -129,7 +130,10 @@ struct NamedElements {
   X(read_image)                                                                                                                  \
   X(write_png)                                                                                                                   \
   X(list_folder)                                                                                                                 \
-  X(read_table)
+  X(read_table)                                                                                                                  \
+  X(begin_file)                                                                                                                  \
+  X(put_part)                                                                                                                    \
+  X(finish_file)
 #define X(procedure) Value procedure(FileCall& call);
 CAIRN_FILE_PROCEDURES(X)
 #undef X

@@ -170,30 +170,113 @@ void Files::Reading::confirm(std::uint64_t from, std::span<std::byte> bytes, std
   walk_.read(source, from, bytes);
 }
 
-void Files::replace(std::string_view who, std::string_view path, const files::Content& content) {
+Files::Target Files::target(std::string_view who, std::string_view path) const {
   constexpr mode_t kPermissions = 0777;
-  const std::string target = checked_path(who, path);
-  std::string name;
-  const files::Opened folder = grants.to_write(target, name);
-  if (!folder.descriptor) refuse_file(who, target, reason(folder, "write", path));
-  const int number = folder.descriptor->number();
-  if (const std::string* holder = reserved.holder(number, name.c_str()))
-    refuse_file(who, target, fmt::format("is the file of {}, which the host writes itself; write another one", *holder));
+  Target out;
+  out.path = checked_path(who, path);
+  out.folder = grants.to_write(out.path, out.name);
+  if (!out.folder.descriptor) refuse_file(who, out.path, reason(out.folder, "write", path));
+  if (const std::string* holder = reserved.holder(out.number(), out.name.c_str()))
+    refuse_file(who, out.path, fmt::format("is the file of {}, which the host writes itself; write another one", *holder));
   struct stat old {};
-  const bool exists = fstatat(number, name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
-  if (exists && !S_ISREG(old.st_mode))
-    refuse_file(who, target, "is a link, a folder or a device; only regular files are written");
-  files::FileCalls calls;
-  if (!files::replace(number, name, exists ? static_cast<int>(old.st_mode & kPermissions) : -1, content, calls))
-    refuse_file(who, target, fmt::format("cannot be written{}: {}", exists ? ", the old file stays" : "", std::strerror(errno)));
-  written(target);
-  if (!exists) { // its folder has a name more
-    const std::size_t slash = target.rfind('/');
+  if (fstatat(out.number(), out.name.c_str(), &old, AT_SYMLINK_NOFOLLOW) != 0) return out;
+  if (!S_ISREG(old.st_mode)) refuse_file(who, out.path, "is a link, a folder or a device; only regular files are written");
+  out.mode = static_cast<int>(old.st_mode & kPermissions);
+  return out;
+}
+
+void Files::replaced(std::string_view who, const Target& target) {
+  written(target.path);
+  if (target.mode < 0) { // its folder has a name more
+    const std::size_t slash = target.path.rfind('/');
     written(slash == std::string::npos ? std::string_view(".")
-                                       : std::string_view(target).substr(0, std::max<std::size_t>(slash, 1)));
+                                       : std::string_view(target.path).substr(0, std::max<std::size_t>(slash, 1)));
   }
-  if (!files::sync(calls, number) && errno != EINVAL && errno != ENOTSUP) // some file systems do not sync folders; they say so
-    refuse_file(who, target, "is written, but its folder cannot be synced: after a crash the old file may be back");
+  files::FileCalls calls;
+  if (!files::sync(calls, target.number()) && errno != EINVAL &&
+      errno != ENOTSUP) // some file systems do not sync folders; they say so
+    refuse_file(who, target.path, "is written, but its folder cannot be synced: after a crash the old file may be back");
+}
+
+namespace {
+
+[[noreturn]] void refuse_unwritten(std::string_view who, std::string_view path, bool exists) {
+  const int why = errno;
+  refuse_file(who, path, fmt::format("cannot be written{}: {}", exists ? ", the old file stays" : "", std::strerror(why)));
+}
+
+std::string name_of_parts(std::string_view target, std::uint64_t number) { return files::unfinished_name(target, number, 0); }
+
+} // namespace
+
+void Files::replace(std::string_view who, std::string_view path, const files::Content& content) {
+  const Target to = target(who, path);
+  files::FileCalls calls;
+  if (!files::replace(to.number(), to.name, to.mode, content, calls)) refuse_unwritten(who, to.path, to.mode >= 0);
+  replaced(who, to);
+}
+
+std::uint64_t Files::begin_parts(const Parts& parts, std::span<const std::byte> head) {
+  constexpr int kBits = 46; // a program's integers have 48
+  const Target to = target(parts.who, parts.path);
+  std::uint64_t number = 0;
+  if (getentropy(&number, sizeof number) != 0) refuse_unwritten(parts.who, to.path, to.mode >= 0);
+  number >>= 64 - kBits;
+  value::Heap& heap = unfinished_.get_allocator().heap();
+  const auto entry = unfinished_.try_emplace(number, Text(to.path, heap), parts.bytes).first;
+  files::FileCalls calls;
+  if (!files::begin_parts(to.number(), name_of_parts(to.name, number), head, parts.bytes, calls)) {
+    const int why = errno;
+    unfinished_.erase(entry);
+    errno = why;
+    refuse_unwritten(parts.who, to.path, to.mode >= 0);
+  }
+  return number;
+}
+
+bool Files::is_there(const Parts& parts, const Target& target, std::uint64_t number, files::Part part) {
+  if (part == files::Part::failed) refuse_unwritten(parts.who, target.path, target.mode >= 0);
+  if (part == files::Part::gone) unfinished_.erase(number);
+  return part == files::Part::written;
+}
+
+bool Files::put_part(const Parts& parts, std::uint64_t number, const files::Content& content) {
+  const Target to = target(parts.who, parts.path);
+  if (!unfinished_.contains(number)) // of a saved state
+    unfinished_.try_emplace(number, Text(to.path, unfinished_.get_allocator().heap()), parts.bytes);
+  files::FileCalls calls;
+  return is_there(parts, to, number, files::put_part(to.number(), name_of_parts(to.name, number), parts.bytes, content, calls));
+}
+
+bool Files::finish_parts(const Parts& parts, std::uint64_t number) {
+  const Target to = target(parts.who, parts.path);
+  files::FileCalls calls;
+  const std::string name = name_of_parts(to.name, number);
+  if (!is_there(parts, to, number, files::finish_parts(to.number(), name, parts.bytes, to.name, to.mode, calls))) return false;
+  unfinished_.erase(number);
+  replaced(parts.who, to);
+  return true;
+}
+
+void Files::keep_unfinished() const {
+  for (const auto& [number, file] : unfinished_) {
+    std::string name;
+    const files::Opened folder = grants.to_write(file.path, name);
+    files::FileCalls calls;
+    file.kept = folder.descriptor && files::sync_parts(folder.descriptor->number(), name_of_parts(name, number), file.bytes,
+                                                       calls) == files::Part::written;
+  }
+}
+
+void Files::drop_unfinished() {
+  for (const auto& [number, file] : unfinished_) {
+    std::string name;
+    files::FileCalls calls;
+    if (file.kept) continue;
+    if (const files::Opened folder = grants.to_write(file.path, name); folder.descriptor)
+      calls.remove(folder.descriptor->number(), name_of_parts(name, number).c_str());
+  }
+  unfinished_.clear();
 }
 
 void Files::written(std::string_view path) {

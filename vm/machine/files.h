@@ -6,6 +6,7 @@
 #include "ops/meter.h"
 #include "vm/files/grants.h"
 #include "vm/files/pages.h"
+#include "vm/files/part_file.h"
 #include "vm/files/replacing.h"
 #include "vm/files/reserved.h"
 #include "vm/value/charged.h"
@@ -32,7 +33,10 @@ public:
   // and the rest of its last block take of a disk. A program that writes files of nothing would else write them without end.
   static constexpr std::uint64_t kEntry = 4096;
 
-  Files(value::Heap& heap, const ops::Meter& meter) : meter_(meter), seen_(heap) {}
+  Files(value::Heap& heap, const ops::Meter& meter) : meter_(meter), seen_(heap), unfinished_(heap) {}
+  ~Files() { drop_unfinished(); }
+  Files(const Files&) = delete;
+  Files& operator=(const Files&) = delete;
 
   files::Grants grants;
   files::Reserved reserved; // which the host writes itself
@@ -84,6 +88,22 @@ public:
   // Replaces a file, or makes one: after a failure the old one is there. ProgramError.
   void replace(std::string_view who, std::string_view path, const files::Content& content);
 
+  // A file that the program writes part by part. Its number, which no other one has, is the program's to keep: beside the
+  // target's path and its size that is all it takes to go on with it, now or from a saved state. A file that is gone, as where
+  // the state went elsewhere, is false, and whoever writes it begins again.
+  struct Parts {
+    std::string_view who, path;
+    std::uint64_t bytes; // of the whole file
+  };
+  // The file with what it begins with; its number. ProgramError.
+  std::uint64_t begin_parts(const Parts& parts, std::span<const std::byte> head);
+  bool put_part(const Parts& parts, std::uint64_t number, const files::Content& content);
+  // It gets its name: what had it before is there until then.
+  bool finish_parts(const Parts& parts, std::uint64_t number);
+  // A state is saved that may go on with those that are not finished: they stay when the program ends without finishing them, and
+  // so does what is in them when the system crashes.
+  void keep_unfinished() const;
+
   // What is known of the files that were read and the folders that were listed, by path in normal form.
   using Text = std::basic_string<char, std::char_traits<char>, value::ChargedAllocator<char>>;
   template <class K, class V, class Less = std::less<>>
@@ -109,14 +129,38 @@ public:
   // The entry of a path in normal form; a new one is given that size.
   Seen& entry(std::string_view path, std::uint64_t size);
   // The program is over.
-  void forget() { seen_.clear(); }
+  void forget() {
+    seen_.clear();
+    drop_unfinished();
+  }
 
 private:
   // The entry of what has that size now, whether it was read before or not.
   Seen& looked_at(std::string_view who, std::string_view path, std::uint64_t size, bool replayed);
   void written(std::string_view path);
+  // Where a file is written: its folder, its name there, and the permissions of the file that has it, -1 without one.
+  // ProgramError.
+  struct Target {
+    std::string path; // in normal form
+    files::Opened folder;
+    std::string name;
+    int mode = -1;
+    int number() const { return folder.descriptor->number(); }
+  };
+  Target target(std::string_view who, std::string_view path) const;
+  // The file of that target has a new content.
+  void replaced(std::string_view who, const Target& target);
+  bool is_there(const Parts& parts, const Target& target, std::uint64_t number, files::Part part);
+  void drop_unfinished();
   const ops::Meter& meter_;
   Table seen_;
+  struct Unfinished {
+    Unfinished(Text target, std::uint64_t size) : path(std::move(target)), bytes(size) {}
+    Text path; // of the target, in normal form
+    std::uint64_t bytes;
+    mutable bool kept = false;
+  };
+  Map<std::uint64_t, Unfinished> unfinished_; // by number
 };
 
 } // namespace cairn::machine

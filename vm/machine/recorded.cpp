@@ -44,16 +44,6 @@ Value new_recorded(Heap& heap) {
   return made.take();
 }
 
-// Small natural numbers in a list; false: it is something else.
-bool naturals(Value list, std::vector<std::int64_t>& out) {
-  for (; list.is_pair(); list = list.pair()->cdr) {
-    const Value v = list.pair()->car;
-    if (!v.is_integer() || v.integer() < 0 || out.size() == static_cast<std::size_t>(ops::kMostAxes)) return false;
-    out.push_back(v.integer());
-  }
-  return list == value::kNull;
-}
-
 Value list_of(Heap& heap, std::span<const std::int64_t> numbers) {
   Value list = value::kNull;
   for (std::size_t i = numbers.size(); i-- > 0;) list = heap.cons(value::integer(numbers[i]), list);

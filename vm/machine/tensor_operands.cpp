@@ -73,6 +73,15 @@ std::string_view name_in(Value v) {
 
 } // namespace
 
+bool naturals(Value list, std::vector<std::int64_t>& out) {
+  for (; list.is_pair(); list = list.pair()->cdr) {
+    const Value v = list.pair()->car;
+    if (!v.is_integer() || v.integer() < 0 || out.size() == static_cast<std::size_t>(ops::kMostAxes)) return false;
+    out.push_back(v.integer());
+  }
+  return list == value::kNull;
+}
+
 std::optional<ops::DType> dtype_of_value(Value v) { return ops::dtype_named(name_in(v)); }
 std::string_view residence_of_value(Value v) { return name_in(v); }
 
