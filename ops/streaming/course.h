@@ -28,6 +28,8 @@ public:
   // A call that the program asked for, which outlives its stay here; null: what follows belongs to no call. `follows`: its plan
   // is followed, if it has one.
   void enter(Call* call, bool follows, const plans::Memory& memory);
+  // Of what was entered last nothing is looked at any more.
+  void leave() noexcept { entered_ = nullptr; }
   // Whether anybody wants to know of launches, and how long they take.
   bool is_noted() const { return is_recorded() || follower_ != nullptr; }
   bool is_recorded() const { return recorder_.has_value() || recorder_of_program() != nullptr || is_recorded_around(); }

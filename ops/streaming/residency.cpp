@@ -342,6 +342,7 @@ void Residency::begin_call(std::uint64_t code, std::span<StreamedBlock* const> l
 }
 
 void Residency::enter(Call* call) {
+  course_.leave(); // that call may be no more from here on, whatever there is no memory for below
   std::vector<StreamedBlock*> leaves;
   if (call != nullptr)
     for (const std::uint64_t number : call->leaves) {

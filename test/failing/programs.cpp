@@ -141,8 +141,8 @@ bool prepare(Program& p, const std::string& path) {
 
 // How the run that was refused something may have ended: as it does undisturbed, or for want of memory, and never with other
 // output or reports.
-bool ended_well(Run& run, const Program& p, const Machine& vm, cairn_status status) {
-  bool short_of_memory = run.refuses() && (status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY);
+bool ended_well(Run& run, const Program& p, const Machine& vm, cairn_status status, bool may_tell_late = false) {
+  bool short_of_memory = (run.refuses() || may_tell_late) && (status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY);
   if (status != p.ends && !short_of_memory) {
     run.complain(fmt::format("ends with status {}, undisturbed with {}", static_cast<int>(status), static_cast<int>(p.ends)));
     return false;
@@ -218,9 +218,10 @@ void run_in_two(Run& run, const Program& p, const Module& module) {
     }
     cairn_capsule* capsule = nullptr;
     if (!run.did("cairn_vm_capsule", [&] { return cairn_vm_capsule(vm, &capsule); })) {
-      // Whether it could be saved or not, it goes on.
+      // Whether it could be saved or not, it goes on. A recording (get-streaming-plan) that lost memory before that says so at
+      // its end.
       run.no_more();
-      ended_well(run, p, vm, ran(vm, CAIRN_UNLIMITED));
+      ended_well(run, p, vm, ran(vm, CAIRN_UNLIMITED), run.kind == Kind::memory_and_all_behind);
       return;
     }
     void* bytes = nullptr;
