@@ -28,13 +28,14 @@
 (define (%recorded-inputs inputs) (map (lambda (t n) (%recorded (%type-of t) (%sizes-of t) (%residence-of t) n)) inputs (iota (length inputs))))
 
 ; --- the graph: #(nodes leaves template), nodes and leaves as vectors. A node is #(operator operands result type sizes residence place axes near lines);
-; inputs come first and have the operator %input; `axes`, `near` and `lines` are in tile-axes.scm. An operand is (node . n), (leaf . k), (number k . value), (list operand ...) or (is . constant); leaves are
+; inputs come first and have the operator %input, and the result 1 where they are arrays in files; `axes`, `near` and `lines` are in tile-axes.scm. An operand is (node . n), (leaf . k), (number k . value), (list operand ...) or (is . constant); leaves are
 ; the tensors and numbers that f knew. The template is f's value with operands in the place of tensors.
 
 (define (%node operator operands result type sizes residence place) (vector operator operands result type sizes residence place '() #f '()))
 (define (%node-operator n) (vector-ref n 0))
 (define (%node-operands n) (vector-ref n 1))
 (define (%node-result n) (vector-ref n 2))
+(define (%in-file? n) (if (eq? (%node-operator n) '%input) (= 1 (%node-result n)) #f))
 (define (%node-type n) (vector-ref n 3))
 (define (%node-sizes n) (vector-ref n 4))
 (define (%node-residence n) (vector-ref n 5))
@@ -47,7 +48,7 @@
 ; application of an operator, known by the list of its operands, which results share; `alike` has (operands . tensor) for what is made otherwise.
 (define (%graph-of y inputs)
   (let* ((none (make-vector 16 #f))
-         (seen (fold-left (lambda (seen t) (cdr (%new-node (%node '%input '() 0 (%type-of t) (%sizes-of t) (%residence-of t) -1) seen))) (vector '() none none 0 0 '()) inputs))
+         (seen (fold-left (lambda (seen t) (cdr (%new-node (%node '%input '() (if (tensor? t) 0 1) (%type-of t) (%sizes-of t) (%residence-of t) -1) seen))) (vector '() none none 0 0 '()) inputs))
          (y+seen (%visit-structure y seen))
          (seen (cdr y+seen)))
     (define (filled v n) (list->vector (list-head (vector->list v) n)))
@@ -144,10 +145,10 @@
           (known (cons (cdr known) seen))
           (else
            (let* ((others (%made-of-others operator operands (vector-ref v 1) (vector-ref v 2)))
-                  (others+seen (cond (others (cons others seen))
+                  (others+seen (cond ((tensor? others) (cons others seen))
                                      ((eq? operator 'view) (%before-views (car operands) (vector-ref v 2) seen))
                                      (else (%made-along-space operator operands (vector-ref v 2) seen)))))
-             (if (car others+seen)
+             (if (tensor? (car others+seen))
                  (let* ((alike (if (%recorded? (car others+seen)) (%made-alike (car others+seen) (cdr others+seen)) others+seen)) (seen (cdr alike)))
                    (cons (car alike) (vector-update seen 5 (cons (cons operands (car alike)) (vector-ref seen 5)))))
                  (cons v (cdr others+seen))))))))
@@ -191,7 +192,7 @@
     (if (if (if softmax? #t (memq operator '(sum mean variance max-over min-over logsumexp))) (if (%recorded? x) (memq (tensor-type x) '(f32 f64)) #f) #f)
         (let* ((below (%below-views x (if softmax? (list (%axis "softmax" (%operand operands 1 -1) (length sizes))) (cadr operands)))) (t (car below)) (axes (cdr below))
                (visited (%visit t seen)) (node (vector-ref (vector-ref (cdr visited) 1) (cdar visited))))
-          (cons (cond ((not (if (%node-near? node) (%any? (lambda (axis) (memv axis axes)) (%node-axes node)) #f)) #f)
+          (cons (cond ((not (if (if (%node-near? node) #t (%in-file? node)) (%any? (lambda (axis) (memv axis axes)) (%node-axes node)) #f)) #f)
                       (softmax? (%as-shaped (%softmax-apart operator t axes) sizes))
                       ((%same? t x) #f)
                       (else (%as-shaped (apply-operator operator (list t axes (= (length sizes) (length (size t))))) sizes)))

@@ -18,7 +18,7 @@
 (define (%plan-of nodes leaves wanted outputs counts inputs devices to-file)
   (if (pair? devices) (%check-one-residence nodes))
   (let* ((view (%view-of nodes leaves wanted to-file))
-         (steps (%steps nodes leaves view counts inputs devices)) (layouts (%layouts steps nodes wanted)) (varying-leaves (vector-map %leaf-varies? leaves)))
+         (steps (%steps nodes leaves view counts inputs devices)) (layouts (%layouts steps nodes wanted counts)) (varying-leaves (vector-map %leaf-varies? leaves)))
     (if (memory-budget) (for-each (lambda (step) (%check-that-it-fits step layouts view counts)) steps))
     (%note-plan steps layouts view)
     (vector nodes steps layouts outputs (%varying nodes inputs varying-leaves) varying-leaves (%aside? layouts nodes) devices (%places layouts nodes) #f)))
@@ -126,8 +126,8 @@
                    most))
              (cons 0 '()) operands regions))
 
-; Values of segments, where all who use them are other segments, or reductions.
-(define (%layouts steps nodes wanted)
+; Values of segments, where all who use them are other segments, or reductions; and arrays in files that are reduced.
+(define (%layouts steps nodes wanted counts)
   (let ((inside (fold-left (lambda (marks (cons kind step)) (if (eq? kind 'segment) (%marked (map (lambda (m) (vector-ref m 0)) (vector-ref step 1)) marks) marks))
                            (make-vector (vector-length nodes) #f) steps))
         (users (%users nodes wanted)))
@@ -138,14 +138,19 @@
                                   (if (%any? (lambda (by) (not (by-parts? by n))) (vector-ref users n)) layouts (vector-update layouts n (vector-ref step 0))))
                                 layouts (vector-ref step 3))
                      layouts))
-               (make-vector (vector-length nodes) #f) steps)))
+               (list->vector (map (lambda (node n)
+                                    (if (if (%in-file? node) (%any? (lambda (by) (if (< by 0) #f (%reduces? (vector-ref nodes by) n))) (vector-ref users n)) #f)
+                                        (%parts-in-file node counts)
+                                        #f))
+                                  (vector->list nodes) (iota (vector-length nodes))))
+               steps)))
 ; Parts go to the file that waits for them (--spill) where with their cotangents they would take more than a quarter of the memory budget.
 (define (%aside? layouts nodes)
   (if (if (memory-budget) (< 0 (%file-budget)) #f)
       (< (quotient (memory-budget) 8) (%bytes-in-parts layouts nodes))
       #f))
 (define (%bytes-in-parts layouts nodes)
-  (apply + (map (lambda (node layout) (if layout (%bytes-of-node node) 0)) (vector->list nodes) (vector->list layouts))))
+  (apply + (map (lambda (node layout) (if (if layout (not (%input? node)) #f) (%bytes-of-node node) 0)) (vector->list nodes) (vector->list layouts))))
 (define (%bytes-of-node node) (* (%bytes-of (%node-type node)) (apply * (%node-sizes node))))
 
 (define (%varying nodes inputs varying-leaves)

@@ -1,4 +1,4 @@
-; Reductions along axes of space of a border in parts (tiles.scm): each part is reduced, and what it gives is added to that of the others, or compared
+; Reductions along axes of space of a border in parts, or of an array in a file (tiles.scm): each part is reduced, and what it gives is added to that of the others, or compared
 ; with it, at the place of the result that it lies over. So the border is never in memory as a whole. Where some axes of space stay, there are several
 ; such places, one behind the other along these.
 
@@ -14,6 +14,15 @@
       ((argmax argmin) (eq? (caar operands) 'node))
       ((greatest sum-of-exponentials) #t)
       (else #f))))
+; An array in a file is divided into as many parts as tiles were asked for, or so that a part is a sixteenth of the memory budget, along the first axes.
+(define (%parts-in-file node counts)
+  (let ((space (map (lambda (axis) (list-ref (%node-sizes node) axis)) (%node-axes node))))
+    (if counts
+        (map min (list-head counts (length space)) space)
+        (let %parts-in-file/loop ((space space) (parts (quotient (%bytes-of-node node) (if (memory-budget) (max 1048576 (quotient (memory-budget) 16)) 67108864))))
+          (if (null? space)
+              '()
+              (let ((here (max 1 (min (car space) (+ parts 1))))) (cons here (%parts-in-file/loop (cdr space) (quotient parts here)))))))))
 (define (%reduces? node n) (if (%reduction? node) (= n (cdar (%node-operands node))) #f))
 ; How the operand of a reduction is divided.
 (define (%operand-layout node plan) (%parts-of-operand node (%plan-nodes plan) (vector-ref plan 2)))
@@ -133,7 +142,7 @@
 (define (%over-parts parts places f together)
   (define (at-place tiles)
     (fold-left (lambda (known tile)
-                 (let ((part (vector-ref parts tile)))
+                 (let ((part (%part-of parts places tile)))
                    (if (tensor? part)
                        (let ((new (f part tile))) (if (eqv? known 0) new (together known new)))
                        known)))
@@ -144,7 +153,14 @@
         (let %over-parts/loop ((left by-place) (whole 0))
           (if (null? left)
               whole
-              (%over-parts/loop (cdr left) (%with-piece whole (at-place (car left)) (%result-box places (caar left)) (vector-ref places 3))))))))
+              (let ((there (filter (lambda (tile) (%place-box places tile)) (car left))))
+                (%over-parts/loop (cdr left)
+                                  (if (null? there) whole (%with-piece whole (at-place there) (%result-box places (car there)) (vector-ref places 3))))))))))
+; Of an array in a file a part is read when it is wanted.
+(define (%part-of parts places tile)
+  (if (vector? parts)
+      (vector-ref parts tile)
+      (let ((box (%place-box places tile))) (if box (%read-box parts box) '()))))
 (define (%with-piece whole piece box sizes)
   (if (pair? piece)
       (cons (%with-piece (if (pair? whole) (car whole) 0) (car piece) box sizes) (%with-piece (if (pair? whole) (cdr whole) 0) (cdr piece) box sizes))

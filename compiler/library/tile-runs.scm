@@ -159,7 +159,7 @@
 (define (%slices numbers values boxes plan)
   (map (lambda (n box) (if box (%slice-of (vector-ref values n) n box plan) '())) numbers boxes))
 (define (%slice-of value n box plan)
-  (if (%layout n plan) (%slice-of-parts value (vector-ref (%plan-nodes plan) n) box (%overlapped n box plan)) (%slice value box)))
+  (if (vector? value) (%slice-of-parts value (vector-ref (%plan-nodes plan) n) box (%overlapped n box plan)) (%slice value box)))
 (define (%slice whole box)
   (cond ((%file-array? whole) (%read-box whole box))
         ((not (tensor? whole)) whole)

@@ -37,7 +37,7 @@
          ((list inputs counts devices empty?) (%tiling "tile-plan" x (if all? (list-head options 2) options)))
          (graph (%tile-graph f x inputs)) (nodes (vector-ref graph 0)) (wanted (%template-nodes (vector-ref graph 2)))
          (view (%view-of nodes (vector-ref graph 1) wanted (if (if all? (caddr options) #f) (%node-to-file graph) #f)))
-         (steps (%steps nodes (vector-ref graph 1) view counts inputs devices)) (layouts (%layouts steps nodes wanted)))
+         (steps (%steps nodes (vector-ref graph 1) view counts inputs devices)) (layouts (%layouts steps nodes wanted counts)))
     (map (lambda (step)
            (append (if (eq? (car step) 'segment)
                        (let ((all (%all-tiles-take (cdr step) view)))

@@ -44,6 +44,15 @@
   (lambda (message irritants) 1)
   (lambda () (tiled (lambda (x) (call-with-error-handler (lambda (message irritants) (* 2 x)) (lambda () (if (> (sumall x) 0) x (- x))))) x 2))))
 ; expect error: sumall: the elements of this tensor are not known
+;;; case shows-elements-as-text
+(write (call-with-error-handler list (lambda () (tiled (lambda (x) (* (string-length (format "~a" (list (sum x)))) x)) x 2))))
+; expect error: format: the elements of this tensor are not known
+;;; case shows-elements-as-json
+(write (call-with-error-handler list (lambda () (tiled (lambda (x) (* (string-length (json->string (list x))) x)) x 2))))
+; expect error: json->string: the elements of this tensor are not known
+;;; case writes-elements
+(write (tiled (lambda (x) (call-with-error-handler (lambda (message irritants) (* 2 x)) (lambda () (write-npy "x.npy" x) x))) x 2))
+; expect error: write-npy: the elements of this tensor are not known
 ;;; case handles-its-own-errors
 (define (f x) (call-with-error-handler (lambda (message irritants) (* 2 (car irritants))) (lambda () (error "odd" (sin x)))))
 (write (equal? (f x) (tiled f x 2))) ; expect: #t

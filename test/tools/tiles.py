@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import tempfile
 import unittest
 
 import driver
@@ -190,6 +191,27 @@ class Tiles(ToolTest):
             self.write("c.scm", self.TO_FILE + f"""(write (cadar (tile-plan net image #f #f #t)))({write} "{name}" net image (+ 1 (string->number (car (command-line)))))""")
             peaks = [json.loads(self.vmrun("--memory=8MiB", "--stats", "c.scm", tiles).errors)["tensor_peak_bytes"] for tiles in (8, 11, 15)]
             self.assertEqual(peaks, sorted(peaks, reverse=True))
+
+    def test_an_array_in_a_file_is_reduced_part_by_part(self):
+        self.written_image(1536)
+        self.write("a.scm", """(define (f x) (list (mean x '(2 3)) (variance x 3) (max-over x '(2 3)) (sum (softmax x 2) '(2 3))))
+(for-each (lambda (t) (write (sumall t)) (newline)) (tiled f (npy-array "image.npy")))""")
+        done = self.vmrun("--memory=8MiB", "--spill=" + self.folder, "--stats", "a.scm")
+        self.assertGreater(os.path.getsize(self.path("image.npy")), 8 << 20)
+        self.assertLess(json.loads(done.errors)["tensor_peak_bytes"], 4 << 20)
+        self.write("b.scm", """(define (f x) (list (mean x '(2 3)) (variance x 3) (max-over x '(2 3)) (sum (softmax x 2) '(2 3))))
+(for-each (lambda (t) (write (sumall t)) (newline)) (f (read-npy "image.npy")))""")
+        for ours, expected in zip(done.output.split(), self.vmrun("b.scm").output.split()):
+            self.assertAlmostEqual(float(ours), float(expected), delta=1e-5 * abs(float(expected)))
+
+    def test_what_is_written_has_to_be_readable(self):
+        self.write("a.scm", """(tiled->npy (car (command-line)) tanh (randn '(1 1 8 8)) 2)""")
+        with tempfile.TemporaryDirectory() as elsewhere:
+            path = os.path.join(elsewhere, "out.npy")
+            self.assertIn("may not be read", self.vmrun("--write=" + elsewhere, "a.scm", path, code=1).errors)
+            self.assertEqual(os.listdir(elsewhere), [])
+            self.vmrun("--write=" + elsewhere, "--read=" + elsewhere, "a.scm", path)
+            self.assertEqual(os.listdir(elsewhere), ["out.npy"])
 
     def test_a_file_that_is_written_by_tiles_goes_on_from_a_saved_state(self):
         self.written_image(120)

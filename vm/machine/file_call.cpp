@@ -2,6 +2,7 @@
 #include "vm/machine/file_call.h"
 
 #include "ops/operator_ids.h"
+#include "vm/machine/recorded.h"
 
 #include <algorithm>
 
@@ -10,6 +11,7 @@ namespace cairn::machine::tensors {
 using ops::Tensor;
 
 void FileCall::wrong(std::string_view expected, Value given) const {
+  if (is_recorded(given)) refuse_recorded(engine, name);
   throw ProgramError(fmt::format("{}: expected {}, got {}", name, expected, engine.describe(given)));
 }
 

@@ -4,6 +4,7 @@
 #include "vm/formats/json.h"
 #include "vm/machine/element_numbers.h"
 #include "vm/machine/file_call.h"
+#include "vm/machine/recorded.h"
 #include "vm/text/number.h"
 
 #include <algorithm>
@@ -165,6 +166,8 @@ private:
       const bool object = is_object(v);
       stack_.push_back({nullptr, v, object, 0});
       append(object ? "{" : "[");
+    } else if (is_recorded(v)) {
+      refuse_recorded(call_.engine, call_.name);
     } else if (value::is_vector(v)) {
       if (looks_like_a_dictionary(v))
         throw ProgramError(

@@ -219,6 +219,9 @@ void Files::replace(std::string_view who, std::string_view path, const files::Co
 std::uint64_t Files::begin_parts(const Parts& parts, std::span<const std::byte> head) {
   constexpr int kBits = 46; // a program's integers have 48
   const Target to = target(parts.who, parts.path);
+  // What is written is given as an array that is read. Whether it may be is known before anything is computed.
+  if (const files::Opened there = grants.to_read(to.path); !there.descriptor && there.fault == 0)
+    refuse_file(parts.who, to.path, reason(there, "read", parts.path));
   std::uint64_t number = 0;
   if (getentropy(&number, sizeof number) != 0) refuse_unwritten(parts.who, to.path, to.mode >= 0);
   number >>= 64 - kBits;

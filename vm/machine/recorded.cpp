@@ -161,11 +161,7 @@ bool any_recorded(const ops::Operator& op, std::span<const Value> operands) {
 
 void refuse_recorded(const Engine& engine, std::string_view who) {
   const bool in_library = !located(engine, "").message.empty();
-  throw RecordedError(
-      fmt::format("{}{}the elements of this tensor are not known: a procedure given to `tiled` runs once on sizes "
-                  "alone, and may not decide by elements or differentiate what it computes; compute what "
-                  "decides outside of it",
-                  in_library ? "" : who, in_library ? "" : ": "));
+  throw print::RecordedError(in_library ? "" : fmt::format("{}: ", who));
 }
 
 Value stopped(Engine& engine, Value recorded) {

@@ -35,11 +35,6 @@ Value procedure_of_recorded(Engine& engine, bytecode::TensorProcedure which, std
 // Of who looks at elements or takes the derivative by them; a procedure of the library that does is named by whoever locates the
 // error.
 [[noreturn]] void refuse_recorded(const Engine& engine, std::string_view who);
-// That refusal. What is not recorded has no such error, so no handler gets it: what it gave would be another value than without
-// tiles, and nobody would see that.
-struct RecordedError : ProgramError {
-  using ProgramError::ProgramError;
-};
 // The same tensor, through which no derivative passes: made by the operator stop-gradient of the library (owned).
 Value stopped(Engine& engine, Value recorded);
 

@@ -12,6 +12,7 @@ namespace cairn::print {
 struct KeptText {
   value::Charged charged;
   std::string text;
+  bool of_recorded = false; // a tensor without elements (vm/machine/recorded.h) is in it
 };
 // The text of a value as it is printed, at most about `most` bytes, "..." where cut. Can be stopped, and go over the budget,
 // if it may become long.

@@ -34,6 +34,7 @@ public:
     }
     if (!full()) put_piece(text);
   }
+  void note_recorded() { kept_.of_recorded = true; }
   void put_code_point(std::uint32_t c) {
     make_space(4);
     text::append_code_point(buffer_, c);
@@ -244,6 +245,7 @@ void put(Value root, Style style, const Environment& environment, Sink& sink) {
         stack.push_back({What::sides, v});
       } else if (is_recorded(v)) {
         sink.put("#<recorded ");
+        sink.note_recorded();
         stack.push_back({What::close_shown, kNull});
         stack.push_back({What::value, as_vector(v)->items()[2]});
         stack.push_back({What::blank, kNull});
