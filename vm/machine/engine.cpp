@@ -193,8 +193,7 @@ std::optional<Status> Engine::go_on() {
 
 bool Engine::has_handler(const ProgramError& error) {
   if (std::none_of(runs.rbegin(), runs.rend(), [](const Run& r) { return r.kind == RunKind::guarded; })) return false;
-  if (dynamic_cast<const Fault*>(&error) != nullptr || dynamic_cast<const print::RecordedError*>(&error) != nullptr)
-    return false;
+  if (dynamic_cast<const Fault*>(&error) != nullptr || dynamic_cast<const print::RecordedError*>(&error) != nullptr) return false;
   if (dynamic_cast<const print::WorldError*>(&error) != nullptr && effects.replayed()) return false;
   const auto* of_user = dynamic_cast<const UserError*>(&error);
   thrown_ = Thrown{error.what(), of_user != nullptr ? of_user->irritants : value::kUnspecified};
