@@ -118,8 +118,9 @@ TEST_CASE("n-ary builtins become the core's fixed ones, operands from left to ri
 }
 
 TEST_CASE("a call of a library procedure means the definition for its number of operands where there is one") {
-  CHECK(core("(map car '()) (map car '() '()) (map car '() '() '()) (append '() '()) (append)") ==
-        "(library:%map/2 car '())\n(library:%map/3 car '() '())\n(library:map car '() '() '())\n(library:%append/2 '() "
+  CHECK(core("(map car '()) (map car '() '()) (map car '() '() '()) (map car '() '() '() '()) (append '() '()) (append)") ==
+        "(library:%map/2 car '())\n(library:%map/3 car '() '())\n(library:%map/4 car '() '() '())\n(library:map car '() '() '() "
+        "'())\n(library:%append/2 '() "
         "'())\n(library:append)");
 }
 
