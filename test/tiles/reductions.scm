@@ -114,7 +114,7 @@
 ;;; case of-files
 ; An array in a file is reduced part by part, however it is divided, also where what is local reads it as well.
 (define (show x) (write x) (newline))
-(define x (randn '(2 3 13 11) 'f64 'cpu 3))
+(define x (randn '(2 3 13 11) 'f64 #f 3))
 (write-npy "reduced.npy" x)
 (define in-file (npy-array "reduced.npy"))
 (define (far f . tiles) (max-value (abs (- (f x) (apply tiled f in-file tiles)))))
@@ -125,16 +125,16 @@
 (show (map (lambda (f) (< (max (far f 4) (far f) (far f '(13 1))) 1e-14)) fs)) ; expect: (#t #t #t #t #t #t #t #t #t)
 (show (map cadr (tile-plan (lambda (x) (softmax x 2)) in-file '(3 11)))) ; expect: ((3 11) (3 11) (3 11))
 (define (net w x) (sum (square (* w (softmax (- x (mean x '(2 3) #t)) 3))) '(2 3)))
-(define w (randn '(3 1 1) 'f64 'cpu 4))
+(define w (randn '(3 1 1) 'f64 #f 4))
 (define (gradient-of x tiles) (gradient (lambda (w) (sum (if tiles (tiled (lambda (x) (net w x)) x tiles) (net w x)))) w))
 (show (< (max-value (abs (- (gradient-of x #f) (gradient-of in-file 3)))) 1e-13)) ; expect: #t
 ;;; case fewer-places
 ; What is reduced has fewer places than there are tiles.
 (define (show x) (write x) (newline))
-(define x (randn '(1 1 6 6) 'f64 'cpu 1))
+(define x (randn '(1 1 6 6) 'f64 #f 1))
 (define (f x) (list (softmax (average-pool x 2) 2) (tanh x) (sum (average-pool x 3) 3)))
 (show (map (lambda (a b) (< (max-value (abs (- a b))) 1e-15)) (f x) (tiled f x 5))) ; expect: (#t #t #t)
 ;;; case of-bytes
-(define x (cast (abs (* 50 (randn '(1 2 6 5) 'f64 'cpu 1))) 'u8))
+(define x (cast (abs (* 50 (randn '(1 2 6 5) 'f64 #f 1))) 'u8))
 (define (f x) (list (roll x '(1) '(2)) (tile x '(1 1 2 1)) (max-over x) (min-over x)))
 (write (equal? (f x) (tiled f x 2))) ; expect: #t
