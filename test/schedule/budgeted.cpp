@@ -566,6 +566,45 @@ TEST_CASE("with a file a run is reversed within its budget, and what would take 
   CHECK((worse <= most && longer <= 2 * most));
 }
 
+TEST_CASE("a call that comes again takes no longer beside a file than the first one did") {
+  Random random(21);
+  double all_first = 0, all_next = 0, worst = 1;
+  int runs = 0;
+  for (int round = 0; round < cairn::test::rounds(30); ++round) {
+    Layers layers = random_layers(random, 40 + random.below(100));
+    for (std::uint64_t& own : layers.own) own /= 32;
+    const std::uint64_t whole = layers.bytes(layers.tape(0, layers.size())) + layers.own_bytes(0, layers.size());
+    Spec spec = spec_of("budget");
+    spec.memory = whole / (2 + random.below(6)) + 4 * layers.largest();
+    for (const std::uint64_t bytes : layers.weight) spec.memory += bytes;
+    Resources resources;
+    resources.alone = true;
+    resources.spill_bytes = static_cast<std::int64_t>(4 * whole);
+    // From a file that takes a tenth of the time of the run to one that takes ten times as long.
+    resources.spill_ticks = static_cast<std::uint64_t>(1000 * layers.size() / 10 << random.below(7)) * (1 << 20) / whole;
+    CAPTURE(round);
+    Machine first(layers, spec, resources);
+    CHECK(first.run().reversed);
+    const auto foreseen = first.schedule().foreseen();
+    std::unique_ptr<Schedule> known = first.schedule().again(0);
+    if (!foreseen || !known) continue;
+    Machine next(layers, std::move(known));
+    const Outcome outcome = next.run();
+    CHECK((outcome.reversed && !outcome.misled && outcome.peak <= spec.memory));
+    REQUIRE(next.schedule().foreseen());
+    const double first_time = foreseen->time, next_time = next.schedule().foreseen()->time;
+    worst = std::max(worst, next_time / first_time);
+    all_first += first_time;
+    all_next += next_time;
+    ++runs;
+  }
+  MESSAGE(runs, " runs: ", all_first / runs, " and ", all_next / runs, " times one tape on average, at most ", worst,
+          " times the first");
+  REQUIRE(runs >= 10);
+  CHECK(all_next <= all_first);
+  CHECK(worst < 1.05);
+}
+
 TEST_CASE("what only the last steps of a run read has room while everything before them is reversed") {
   Random random(8);
   std::uint64_t executed = 0, steps = 0;

@@ -200,8 +200,7 @@ double Budgeted::cost_again(std::uint64_t room) const {
 
 double Budgeted::cost_of_gaps() const {
   const double again = cost_again(room_);
-  const auto tape = static_cast<double>(cost_of_one_tape());
-  return std::max(again, static_cast<double>(time_of_file()) - tape); // both go on at once
+  return again + static_cast<double>(waiting_for_file(bounded(static_cast<std::uint64_t>(again))));
 }
 
 // The best there is: one tape of everything, for which memory is used that nobody has touched before.

@@ -277,7 +277,7 @@ private:
   void give_up_file();
   std::uint64_t under_way() const; // bytes that may still be written while the run goes on
   std::uint64_t fetched_beside(std::size_t interval) const;
-  std::uint64_t time_of_file() const;
+  std::uint64_t waiting_for_file(std::uint64_t again) const; // beside so much that is computed again
   void hand_over();
   void weighed_last(const Weights& weights);
   void drop_idle_states();

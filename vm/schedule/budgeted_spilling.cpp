@@ -39,7 +39,7 @@ std::uint64_t Budgeted::held() const {
 
 File Budgeted::file() const {
   if (spill_bytes_ == 0) return {};
-  return {spilled_tapes(), spill_bytes_, spill_ticks_};
+  return {spilled_tapes(), spill_bytes_, spill_ticks_, moved_};
 }
 
 void Budgeted::spill_tape(std::size_t interval) {
@@ -87,8 +87,10 @@ std::uint64_t Budgeted::fetched_beside(std::size_t interval) const {
   return its.piece + room_ - std::min(room_, taken);
 }
 
-std::uint64_t Budgeted::time_of_file() const {
-  return static_cast<std::uint64_t>(std::min(Wide{moved_} * spill_ticks_ >> 20, Wide{kMostOfOne}));
+std::uint64_t Budgeted::waiting_for_file(std::uint64_t again) const {
+  std::uint64_t forward = last_.forward;
+  for (const Interval& interval : profile_.intervals) forward = bounded(forward + interval.taped);
+  return waiting_for(File{{}, 0, spill_ticks_, 0}, moved_, forward, bounded(cost_of_one_tape() - forward + again));
 }
 
 } // namespace cairn::schedule

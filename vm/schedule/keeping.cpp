@@ -19,6 +19,8 @@ constexpr std::uint64_t kMostStays = 4;      // of the room, for what stays of t
 constexpr std::size_t kBetweenQuestions = 8; // intervals
 constexpr double kLeastOfCost = 0.25;        // such a part counts, whatever is saved elsewhere (an estimate)
 constexpr double kUseOfState = 0.5;          // between two tapes, of running what comes behind it (an estimate)
+// Of the time of the file, what it takes from the run beside it. (A gradient of 9.4 s that moved 1.6 GB at 1 GB/s took 9.8 s.)
+constexpr std::uint64_t kTakenByFile = 4;
 
 } // namespace
 
@@ -26,6 +28,10 @@ Keeping::Keeping(const Profile& profile, std::uint64_t room, std::uint64_t next,
                  std::vector<bool> tapes, File file)
     : profile_(profile), room_(room), next_(next), ended_(ended), states_(std::move(states)), tapes_(std::move(tapes)),
       file_(std::move(file)) {
+  for (const Interval& interval : profile_.intervals) {
+    forward_ = bounded(forward_ + interval.taped);
+    reversal_ = bounded(reversal_ + interval.sweep);
+  }
   note_before();
 }
 
@@ -42,8 +48,15 @@ std::uint64_t Keeping::stays(std::size_t before) const {
   return bytes;
 }
 
-std::uint64_t Keeping::cost_of_file(std::size_t interval) const {
-  return bounded(static_cast<std::uint64_t>(Wide{in_file(profile_.intervals[interval])} * file_.ticks >> 20));
+std::uint64_t waiting_for(const File& file, std::uint64_t moved, std::uint64_t forward, std::uint64_t reversal) {
+  const auto one_way = static_cast<std::uint64_t>(std::min(Wide{moved} * file.ticks >> 21, Wide{kMostOfOne}));
+  const std::uint64_t beside = std::min(one_way, forward) + std::min(one_way, reversal);
+  return 2 * one_way - beside + beside / kTakenByFile;
+}
+
+std::uint64_t Keeping::cost_of_file(std::uint64_t bytes) const {
+  return waiting_for(file_, bounded(file_.moved + bytes), forward_, reversal_) -
+         waiting_for(file_, file_.moved, forward_, reversal_);
 }
 
 void Keeping::note_before() {
@@ -322,16 +335,15 @@ std::vector<Keeping::Drop> Keeping::drop() {
     std::vector<Drop> candidate;
     std::vector<bool> then = in_use;
     std::uint64_t bytes = 0, stay = stays(n);
-    double cost = 0;
     for (std::size_t end = i + 1; end <= std::min(n, i + kMostTogether) && here(end - 1); ++end) {
       bytes += in_file(profile_.intervals[end - 1]);
       stay += profile_.intervals[end - 1].stays;
       then[end - 1] = true;
       if (in_file(profile_, then) > file_.most || stay > room_ / kMostStays) break;
-      cost += static_cast<double>(cost_of_file(end - 1));
       candidate.push_back({What::spill, end - 1});
       if (end > 1 && states_[end - 1]) candidate.push_back({What::state, end - 1});
-      if (bytes > 0) consider(candidate, cost); // tensors that stay are no reason to move a tape
+      if (bytes > 0)
+        consider(candidate, static_cast<double>(cost_of_file(bytes))); // tensors that stay are no reason to move a tape
     }
   }
   for (std::size_t i = 1; i < n; ++i) {
@@ -350,6 +362,7 @@ std::vector<Keeping::Drop> Keeping::drop() {
     if (drop.what == What::spill) {
       file_.tapes.resize(n, false);
       file_.tapes[drop.at] = true;
+      file_.moved = bounded(file_.moved + in_file(profile_.intervals[drop.at]));
     } else {
       if (drop.what == What::tape && file_.has(drop.at)) file_.tapes[drop.at] = false;
       (drop.what == What::tape ? tapes_ : states_)[drop.at] = false;

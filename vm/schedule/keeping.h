@@ -14,13 +14,19 @@
 
 namespace cairn::schedule {
 
-// A file where what tapes hold of tensors may be instead.
+// A file where what tapes hold of tensors may be instead. A thread of its own writes while the run goes on, and reads while it is
+// reversed: only what takes longer than that costs time.
 struct File {
   std::vector<bool> tapes; // that are there, by interval; empty: none
   std::uint64_t most = 0;  // bytes that it holds
-  std::uint64_t ticks = 0; // for a MiB that is written and read
+  std::uint64_t ticks = 0; // for a MiB that is written and read, half of them for either
+  std::uint64_t moved = 0; // bytes that were to be written so far
   bool has(std::size_t interval) const { return interval < tapes.size() && tapes[interval]; }
 };
+
+// What a gradient whose run takes `forward`, and its reversal `reversal`, takes longer when so many bytes go to the file and come
+// back: until the thread is done, and for what it takes of processors and of the way to memory meanwhile.
+std::uint64_t waiting_for(const File& file, std::uint64_t moved, std::uint64_t forward, std::uint64_t reversal);
 
 class Keeping {
 public:
@@ -56,7 +62,8 @@ private:
   bool here(std::size_t interval) const { return tapes_[interval] && !file_.has(interval); }
   std::vector<bool> tapes_here() const;
   std::uint64_t stays(std::size_t before) const; // of the tapes in the file
-  std::uint64_t cost_of_file(std::size_t interval) const;
+  // Of so many bytes more that go there.
+  std::uint64_t cost_of_file(std::uint64_t bytes) const;
   struct TooMuch {
     std::size_t at = 0;               // the interval that is swept, or the end of all
     std::uint64_t over = 0, held = 0; // bytes that are too many, and that are held
@@ -96,6 +103,7 @@ private:
   bool ended_;
   std::vector<bool> states_, tapes_;
   File file_;
+  std::uint64_t forward_ = 0, reversal_ = 0; // of the profile on one tape
   // Once everything behind a boundary is reversed: bytes of what is held, the state there included, and what its interval's tape
   // comes to on top of it. States that nothing will run from are gone by then.
   std::vector<std::uint64_t> before_, tape_;

@@ -39,8 +39,7 @@ std::uint64_t Budgeted::cost_of_one_tape() const {
 std::uint64_t Budgeted::more_than_one_tape() const {
   std::uint64_t more = again_cost_;
   for (const Interval& interval : profile_.intervals) more += interval.again();
-  const std::uint64_t file = time_of_file();
-  return std::max(more, file - std::min(file, cost_of_one_tape())); // both go on at once
+  return bounded(more + waiting_for_file(more));
 }
 
 std::uint64_t Budgeted::cost_of_steps(std::uint64_t steps) const {
