@@ -33,9 +33,10 @@ bool Budgeted::relieve(bool sweeping) {
   constexpr std::uint64_t kMore = 16; // of the room is left alone each time
   const std::uint64_t left = left_to_reverse(sweeping);
   if (left == 0 || (left == relieved_at_ && peak_ > room_)) return false;
-  relieved_at_ = left;
-  short_ = bounded(short_ + room_ / kMore);
+  const std::uint64_t room = room_;
+  short_ = bounded(short_ + room / kMore);
   set_room();
+  if (std::exchange(relieved_at_, left) == left && room_ == room) return false; // nothing came of the last time, nor will now
   const auto behind = std::ranges::lower_bound(positions_, left);
   const std::uint64_t whole = std::exchange(*behind, left);
   todo_.clear();

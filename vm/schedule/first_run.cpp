@@ -291,9 +291,15 @@ std::optional<Schedule::Relief> FirstRun::relieve(During during, bool at_last) {
     resumes_ = true;
     break;
   case Stage::reversing: {
-    std::optional<std::vector<std::uint32_t>> slots = reversal_.relieve(sweeping);
-    if (!slots) return std::nullopt;
-    relief.slots = std::move(*slots);
+    std::optional<Relief> of_reversal = reversal_.relieve(sweeping, at_last);
+    if (of_reversal) {
+      relief = std::move(*of_reversal);
+      few_states_ = few_states_ || relief.all;
+      break;
+    }
+    if (!at_last || few_states_ || reversal_.left() == 0) return std::nullopt;
+    reverse_with_few_states(reversal_.left()); // what was put aside before it goes as well
+    relief.all = true;
     break;
   }
   case Stage::budgeted:

@@ -14,6 +14,8 @@ public:
   explicit Measured(const Spec& spec);
   Action next() override;
   void ended(std::uint64_t total) override;
+  std::optional<Relief> relieve(During during, bool at_last) override;
+  std::uint64_t relieved() const override { return relieved_; }
   std::string explanation() const override;
   std::unique_ptr<Schedule> clone() const override { return std::make_unique<Measured>(*this); }
   void save(std::vector<std::uint64_t>& words) const override;
@@ -25,6 +27,7 @@ public:
     archive(self.snapshots_);
     archive(self.passes_);
     archive(self.total_);
+    archive(self.relieved_);
     archive(self.reversal_);
   }
 
@@ -38,6 +41,7 @@ private:
   std::uint64_t snapshots_ = 0;
   std::uint64_t passes_ = 0;
   std::uint64_t total_ = 0;
+  std::uint64_t relieved_ = 0; // how often memory ran out on the way
   Reversal reversal_;
 };
 
@@ -48,6 +52,14 @@ std::uint64_t Measured::slots() const {
   if (snapshots_ != 0) return snapshots_;
   const std::uint64_t units = total_ == 0 ? 1 : (total_ - 1) / base_ + 1;
   return passes_ != 0 ? slots_for_passes(passes_, units) : balanced_slots(units);
+}
+
+// Otherwise the gradient begins again with fewer states.
+std::optional<Schedule::Relief> Measured::relieve(During during, bool at_last) {
+  if (!at_last || stage_ != Stage::reversing || during == During::weighing) return std::nullopt;
+  std::optional<Relief> relief = reversal_.relieve(during == During::sweep, true);
+  if (relief) ++relieved_;
+  return relief;
 }
 
 Action Measured::next() {

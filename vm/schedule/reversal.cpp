@@ -78,25 +78,34 @@ std::optional<Action> Reversal::next() {
   return Action{Action::Kind::advance, steps, 0};
 }
 
-std::optional<std::vector<std::uint32_t>> Reversal::relieve(bool sweeping) {
-  constexpr std::size_t kFewest = 4; // with fewer states it is cheaper to begin again
+std::optional<Schedule::Relief> Reversal::relieve(bool sweeping, bool at_last) {
+  const std::size_t fewest = at_last ? 1 : 4; // with fewer states it is cheaper to begin again, where that is possible
   const bool taping = !sweeping && stage_ == Stage::reverse;
-  const bool shorter = taping && base_ / 2 >= kLeastBase;
-  const bool fewer = kept_.size() > kFewest;
-  if (cut_ == Cut::never || kept_.empty() || (!fewer && !shorter)) return std::nullopt;
-  std::vector<std::uint32_t> given;
+  const bool fewer = kept_.size() > fewest;
+  const bool shorter = taping && base_ / 2 >= (at_last && !fewer ? 1 : kLeastBase);
+  if (cut_ == Cut::never || (!fewer && !shorter)) return std::nullopt;
+  Schedule::Relief relief;
+  if (kept_.empty()) { // the tape began at the last state that there was
+    if (!at_last) return std::nullopt;
+    Slots slots;
+    const std::uint32_t start = slots.take();
+    *this = Reversal(Cut::revolve, base_ / 2, 1, {{0, start}}, slots, taped_to_);
+    relief.all = true;
+    return relief;
+  }
   if (fewer) { // the nearest one, since the least is run again for it
-    given.push_back(kept_.back().slot);
+    relief.slots.push_back(kept_.back().slot);
     slots_.give(kept_.back().slot);
     kept_.pop_back();
   }
-  limit_ = std::max(kFewest, std::min<std::size_t>(limit_, kept_.size()));
-  if (sweeping) return given;
+  limit_ = std::max(fewest, std::min<std::size_t>(limit_, kept_.size()));
+  if (at_last) cut_ = Cut::revolve; // which keeps to the limit
+  if (sweeping) return relief;
   if (shorter) base_ /= 2;
   if (taping) end_ = taped_to_;
   at_ = kNowhere;
   stage_ = Stage::choose;
-  return given;
+  return relief;
 }
 
 bool Reversal::sound() const {

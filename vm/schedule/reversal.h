@@ -53,9 +53,12 @@ public:
 
   // The next action, or nothing once the stretch that starts at the oldest kept state is reversed and every slot is empty.
   std::optional<Action> next();
-  // Memory has run out: the slots of the states that are given up, as there are fewer from now on; or tapes are shorter. What was
-  // run or taped when that happened is run again. None: there is nothing to spare.
-  std::optional<std::vector<std::uint32_t>> relieve(bool sweeping);
+  // Memory has run out: states are given up, and there are fewer from now on; or tapes are shorter. What was run or taped when
+  // that happened is run again. None: there is nothing to spare. At last no state is spared but the initial one, nor is any
+  // tape but that of a single step; what is left may then begin at the initial state, in slot 0, with all else given up.
+  std::optional<Schedule::Relief> relieve(bool sweeping, bool at_last);
+  // Steps from the start of the run on that are still to be reversed, behind the tape that is being swept if one is.
+  std::uint64_t left() const { return stage_ == Stage::reverse ? taped_to_ : end_; }
   bool sound() const;
   template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
     archive(self.cut_);
