@@ -215,9 +215,28 @@ CheckpointState* cut_to(Engine& engine, const Outermost& found) {
   return state_in<CheckpointState>(engine, run.top->slots()[kStateRegister]);
 }
 
+// Whether its sweep goes over a derivative operator inside, whose own state knows this one: and nobody else does, for whom it would
+// have to stay as it is.
+bool is_sweeping_inside(const Engine& engine, const Outermost& found) {
+  const Value v = found.frame->slots()[kStateRegister];
+  if (!value::is_kind(v, value::Kind::state) || v.other()->count != 2) return false;
+  const auto knows = [&](const SweepState* s) {
+    const CheckpointState* const nested = s != nullptr ? as_checkpoint(*s) : nullptr;
+    return nested != nullptr && nested->outer == v.other();
+  };
+  for (Frame* f = engine.runs[found.run].top; f != found.frame && f != nullptr; f = f->parent)
+    if (f->code == &helper_code(HelperCode::nested_checkpoint) && value::is_kind(f->slots()[0], value::Kind::state) &&
+        knows(as_sweep(f->slots()[0])))
+      return true;
+  return std::any_of(engine.runs.begin() + static_cast<std::ptrdiff_t>(found.run) + 1, engine.runs.end(),
+                     [&](const machine::Run& run) { return knows(derivative_of(run)); });
+}
+
 // Whether it is in the middle of a sweep or in the rule of an update that has come in between, in a step that may be done again.
 bool is_sweeping(const Engine& engine, const Outermost& found) {
-  if (!found.state->sweeping || !engine.refused_step_undone || found.run + 1 != engine.runs.size()) return false;
+  if (!found.state->sweeping || !engine.refused_step_undone) return false;
+  if (is_sweeping_inside(engine, found)) return true;
+  if (found.run + 1 != engine.runs.size()) return false;
   if (found.state->update && found.state->update->pending != tape::kNone) return true;
   return engine.runs[found.run].top == found.frame && bytecode::opcode_of(*found.frame->next()) == Opcode::run_sweep;
 }
@@ -265,7 +284,9 @@ bool go_on_with_less(Engine& engine, const Outermost& found) {
   if (!relief) return false;
   if (sweeping) {
     --engine.clock;
-    auto* s = state_in<CheckpointState>(engine, found.frame->slots()[kStateRegister]);
+    CheckpointState* const s = is_sweeping_inside(engine, found)
+                                   ? found.state
+                                   : state_in<CheckpointState>(engine, found.frame->slots()[kStateRegister]);
     s->schedule = std::move(next);
     let_go(engine, *s, *relief);
     return true;
