@@ -27,13 +27,6 @@ constexpr PlannerLimits kWholeTables = {std::uint64_t{8} << 20, 250, Family::sim
 
 std::optional<Budgeted> Budgeted::again(std::uint64_t failures) const {
   if (stage_ != Stage::reversing || handed_over_ || nested_ || survey_ || misled_ || profile_.size() == 0) return std::nullopt;
-  // What comes back from a file in pieces would be one tape, at its leanest.
-  const std::uint64_t most = largest_tape();
-  if (std::ranges::any_of(profile_.intervals, [&](const Interval& interval) {
-        const std::uint64_t whole = bounded(interval.tape + shared_bytes(interval, kTapeForms - 1));
-        return interval.piece < whole && whole > most;
-      }))
-    return std::nullopt;
   if (known_) {
     Budgeted same = *this;
     same.stage_ = Stage::asking;
@@ -41,6 +34,13 @@ std::optional<Budgeted> Budgeted::again(std::uint64_t failures) const {
     same.end_seen_ = false;
     return same;
   }
+  // What comes back from a file in pieces would be one tape, at its leanest.
+  const std::uint64_t most = largest_tape();
+  if (spill_bytes_ != 0 && std::ranges::any_of(profile_.intervals, [&](const Interval& interval) {
+        const std::uint64_t whole = bounded(interval.tape + shared_bytes(interval, kTapeForms - 1));
+        return interval.piece < whole && whole > most;
+      }))
+    return std::nullopt;
   Budgeted other = as_known(budget_, false); // the next call has the states that this one has made
   other.most_budget_ = most_budget_;
   other.spare_ = spare_;

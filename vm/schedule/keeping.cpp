@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -31,7 +32,10 @@ Keeping::Keeping(const Profile& profile, std::uint64_t room, std::uint64_t next,
   for (const Interval& interval : profile_.intervals) {
     forward_ = bounded(forward_ + interval.taped);
     reversal_ = bounded(reversal_ + interval.sweep);
+    tape_alone_.push_back(tape_bytes(profile_, tape_alone_.size(), tape_alone_.size() + 1));
   }
+  for (const std::vector<std::uint64_t>& reach : profile_.reach)
+    state_alone_.push_back(std::accumulate(reach.begin(), reach.end(), std::uint64_t{0}));
   note_before();
 }
 
@@ -39,13 +43,6 @@ std::vector<bool> Keeping::tapes_here() const {
   std::vector<bool> tapes = tapes_;
   for (std::size_t i = 0; i < tapes.size(); ++i) tapes[i] = here(i);
   return tapes;
-}
-
-std::uint64_t Keeping::stays(std::size_t before) const {
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < before; ++i)
-    if (file_.has(i)) bytes += profile_.intervals[i].stays;
-  return bytes;
 }
 
 std::uint64_t waiting_for(const File& file, std::uint64_t moved, std::uint64_t forward, std::uint64_t reversal) {
@@ -64,9 +61,11 @@ void Keeping::note_before() {
   HeldInOrder held(profile_);
   before_.clear();
   tape_.clear();
+  stays_.assign(1, 0);
+  for (std::size_t i = 0; i < n; ++i) stays_.push_back(stays_.back() + (file_.has(i) ? profile_.intervals[i].stays : 0));
   for (std::size_t i = 0; i <= n; ++i) {
     if (states_[i] && i < n && !tapes_[i]) held.add_state(i);
-    const std::uint64_t in_file = stays(i);
+    const std::uint64_t in_file = stays_[i];
     before_.push_back(held.bytes() + in_file);
     if (i == n) break;
     if (here(i)) held.add_tape(i);
@@ -199,6 +198,18 @@ std::uint64_t Keeping::Tight::bytes_of_changed(std::size_t first, std::size_t la
   return now.bytes();
 }
 
+// No more than it would free if nothing else had any of it.
+double Keeping::most_freed(const std::vector<Drop>& candidate, const std::vector<Tight>& tight) const {
+  std::uint64_t bytes = 0;
+  for (const Drop& drop : candidate) {
+    if (drop.what != What::spill) bytes += state_alone_[drop.at];
+    if (drop.what != What::state) bytes += tape_alone_[drop.at];
+  }
+  double most = 0;
+  for (const Tight& t : tight) most += static_cast<double>(std::min(bytes, t.over));
+  return most;
+}
+
 // With all of a candidate let go of: what of the bytes that are too many it frees. Many candidates are asked about, and few flags
 // differ between them, so these are set and put back one by one.
 double Keeping::freed(const std::vector<Drop>& candidate, std::vector<Tight>& tight) const {
@@ -218,7 +229,7 @@ double Keeping::freed(const std::vector<Drop>& candidate, std::vector<Tight>& ti
       flags[at] = value;
       changes.push_back({flags, at});
     };
-    std::uint64_t now = stays(t.at);
+    std::uint64_t now = stays_[t.at];
     for (const Drop& drop : candidate) {
       if (drop.what == What::state ? drop.at > t.at : drop.at >= t.at) continue;
       if (drop.what != What::state) set(t.tapes, drop.at, false);
@@ -294,8 +305,9 @@ std::vector<Keeping::Drop> Keeping::drop() {
   std::vector<Drop> best;
   double best_freed = 0, best_cost = 1;
   auto consider = [&](std::vector<Drop> candidate, double cost) {
-    const double freed = this->freed(candidate, tight);
     const double price = std::max(cost, 0.0) + 1;
+    if (most_freed(candidate, tight) <= best_freed * price / best_cost) return;
+    const double freed = this->freed(candidate, tight);
     if (freed <= best_freed * price / best_cost) return;
     best = std::move(candidate);
     best_freed = freed;
@@ -334,7 +346,7 @@ std::vector<Keeping::Drop> Keeping::drop() {
   for (std::size_t i = 0; i < n && file_.most > 0; ++i) {
     std::vector<Drop> candidate;
     std::vector<bool> then = in_use;
-    std::uint64_t bytes = 0, stay = stays(n);
+    std::uint64_t bytes = 0, stay = stays_[n];
     for (std::size_t end = i + 1; end <= std::min(n, i + kMostTogether) && here(end - 1); ++end) {
       bytes += in_file(profile_.intervals[end - 1]);
       stay += profile_.intervals[end - 1].stays;

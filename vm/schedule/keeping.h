@@ -61,7 +61,6 @@ private:
   void note_before();
   bool here(std::size_t interval) const { return tapes_[interval] && !file_.has(interval); }
   std::vector<bool> tapes_here() const;
-  std::uint64_t stays(std::size_t before) const; // of the tapes in the file
   // Of so many bytes more that go there.
   std::uint64_t cost_of_file(std::uint64_t bytes) const;
   struct TooMuch {
@@ -79,6 +78,7 @@ private:
   };
   std::vector<Tight> tight() const;
   double freed(const std::vector<Drop>& candidate, std::vector<Tight>& tight) const;
+  double most_freed(const std::vector<Drop>& candidate, const std::vector<Tight>& tight) const;
   double cost_without(std::size_t i, std::size_t end);
   std::uint64_t cost_without_state(std::size_t i);
   double use_of_state(std::size_t interval, double going_rate) const;
@@ -95,7 +95,7 @@ private:
   Part part(std::size_t from, std::size_t to) const;
   std::vector<Part> parts_that_lack_room() const;
   std::uint64_t at_end() const {
-    return ended_ ? before_.back() : held_bytes(profile_, states_, tapes_here()) + stays(profile_.size());
+    return ended_ ? before_.back() : held_bytes(profile_, states_, tapes_here()) + stays_.back();
   }
 
   const Profile& profile_;
@@ -107,6 +107,8 @@ private:
   // Once everything behind a boundary is reversed: bytes of what is held, the state there included, and what its interval's tape
   // comes to on top of it. States that nothing will run from are gone by then.
   std::vector<std::uint64_t> before_, tape_;
+  std::vector<std::uint64_t> tape_alone_, state_alone_; // bytes of each by itself
+  std::vector<std::uint64_t> stays_;                    // of the tapes in the file in front of each boundary
 };
 
 } // namespace cairn::schedule

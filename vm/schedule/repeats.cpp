@@ -6,9 +6,18 @@
 
 namespace cairn::schedule {
 
+namespace {
+
+std::unique_ptr<Schedule> schedule_of(const std::vector<std::uint64_t>& known) {
+  const std::optional<std::vector<std::uint64_t>> words = unpacked(known);
+  return words ? schedule::restore(*words) : nullptr;
+}
+
+} // namespace
+
 std::unique_ptr<Schedule> Repeats::next(std::uint64_t kind) const {
   const auto call = std::ranges::find(calls_, kind, &Call::kind);
-  return call == calls_.end() || call->waits != 0 || call->known.empty() ? nullptr : schedule::restore(call->known);
+  return call == calls_.end() || call->waits != 0 || call->known.empty() ? nullptr : schedule_of(call->known);
 }
 
 void Repeats::learn(std::uint64_t kind, const Schedule& schedule, std::uint64_t steps, std::size_t most_words) {
@@ -16,7 +25,11 @@ void Repeats::learn(std::uint64_t kind, const Schedule& schedule, std::uint64_t 
   Call now;
   const auto before = std::ranges::find(calls_, kind, &Call::kind);
   if (before != calls_.end()) now.misled = before->misled;
-  if (const std::unique_ptr<Schedule> again = schedule.again(now.misled); again != nullptr) again->save(now.known);
+  if (const std::unique_ptr<Schedule> again = schedule.again(now.misled); again != nullptr) {
+    std::vector<std::uint64_t> words;
+    again->save(words);
+    now.known = packed(words);
+  }
   if (now.known.size() > most_words) now.known.clear();
   now.kind = kind;
   now.steps = steps;
@@ -52,7 +65,7 @@ std::optional<Repeats> Repeats::restore(const std::vector<std::uint64_t>& words)
     if (call->misled > kMostMisled || call->waits > std::uint64_t{1} << kMostMisled) return std::nullopt;
     if (std::any_of(repeats.calls_.begin(), call, [&](const Call& other) { return other.kind == call->kind; }))
       return std::nullopt;
-    if (!call->known.empty() && schedule::restore(call->known) == nullptr) return std::nullopt;
+    if (!call->known.empty() && schedule_of(call->known) == nullptr) return std::nullopt;
   }
   return repeats;
 }

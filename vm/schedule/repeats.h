@@ -44,7 +44,7 @@ private:
     std::uint64_t steps = 0;          // of the last run
     std::uint64_t misled = 0;         // how often, at most kMostMisled
     std::uint64_t waits = 0;          // for so many runs of as many steps as the last one
-    std::vector<std::uint64_t> known; // the schedule for the next one
+    std::vector<std::uint64_t> known; // the schedule for the next one, packed
     template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
       archive(self.kind);
       archive(self.steps);
