@@ -21,6 +21,8 @@ constexpr std::uint64_t kLargeReserve = 32;
 // Where most of it is what is older than the run, with its cotangents, little of it is in motion; but such a part is left in any
 // case.
 constexpr std::uint64_t kLeastReserve = 64;
+// At most such a part is for what rules of an update hold while they run.
+constexpr std::uint64_t kMostForRule = 32;
 // However much the program holds already, plans are made for at least so much of the budget.
 constexpr std::uint64_t kLeastRoom = 16;
 // An interval should need no more than such a part of the room for its tape alone.
@@ -159,7 +161,7 @@ std::uint64_t Budgeted::most_of_plan() const { return room_ + left_alone() / 4; 
 
 void Budgeted::set_room() {
   if (most_budget_ != 0) budget_ = std::min(most_budget_, bounded((spare_ + older_) / (kReserve - 1) * kReserve));
-  const std::uint64_t fixed = left_alone() + older_ + short_;
+  const std::uint64_t fixed = left_alone() + older_ + short_ + std::min(for_rule_, budget_ / kMostForRule);
   const std::uint64_t most = most_budget_ != 0 ? spare_ : budget_;
   room_ = std::max(budget_ / kLeastRoom, std::min(most, budget_ - std::min(budget_, fixed)));
 }

@@ -127,6 +127,7 @@ public:
     archive(self.birth_of_);
     archive(self.reads_);
     archive(self.more_reads_);
+    archive(self.for_rule_);
     archive(self.states_);
     archive(self.tapes_);
     archive(self.slots_);
@@ -313,6 +314,7 @@ private:
   std::vector<std::uint32_t> birth_of_;     // the interval of each birth that weights are told by
   std::vector<Read> reads_;                 // by serial, so many as are told apart
   std::uint64_t more_reads_ = 0;            // bytes of all others
+  std::uint64_t for_rule_ = 0;              // that the rule of an update may hold for a while
   std::vector<State> states_;               // in order; the first is the initial one
   std::vector<std::uint64_t> tapes_;        // put aside: the step where each begins; all of an interval or none
   Slots slots_;

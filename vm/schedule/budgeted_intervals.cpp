@@ -20,6 +20,8 @@ constexpr std::size_t kFew = 24;
 constexpr std::size_t kMany = 64;
 // Where there is no other way, an interval may need such a part of the room for its tape alone.
 constexpr std::uint64_t kLargestInterval = 2;
+// Of a leaf's size, what its rule holds for a while beside what it takes and gives, as sums of products that are not fused.
+constexpr std::uint64_t kHeldByRule = 2;
 
 } // namespace
 
@@ -300,6 +302,7 @@ void Budgeted::mark_updates(const std::vector<UpdatedLeaf>& leaves) {
     const auto first = static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(1, behind - positions_.begin()) - 1);
     const auto read = std::ranges::lower_bound(reads, leaf.serial, {}, &Read::serial);
     const bool is_read = read != reads.end() && read->serial == leaf.serial;
+    if (is_read) for_rule_ = std::max(for_rule_, bounded(kHeldByRule * read->bytes));
     if (reads_.size() + 2 > kMostReads) { // on the safe side: its cotangent stays
       more_reads_ = bounded(more_reads_ + leaf.made);
       continue;
@@ -313,6 +316,7 @@ void Budgeted::mark_updates(const std::vector<UpdatedLeaf>& leaves) {
 
 // What rules do of another profile of the same run, in fewer intervals perhaps.
 void Budgeted::take_updates(const Budgeted& from, bool made) {
+  for_rule_ = from.for_rule_;
   std::vector<UpdatedLeaf> leaves;
   for (const Read& read : from.reads_) {
     if (read.serial < kMade || (read.is_made() && !made)) continue;

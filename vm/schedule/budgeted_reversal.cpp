@@ -36,6 +36,7 @@ void Budgeted::weighed_last(const Weights& weights) {
   last_.forward = bounded(bounded(weights.cost) + cost_of_steps(steps_));
   // What its sweep holds has the cotangents at its start in it.
   note_updates(weights.updated);
+  if (for_rule_ != 0) set_room();
   const std::uint64_t cotangents = bounded(profile_.cotangents[n] + read_from()[n]),
                       sweeping = bounded(bounded(weights.forms[0].sweeping) + more_reads_within()[n]);
   last_.next = bounded(last_.bytes + sweeping - std::min(sweeping, cotangents));
