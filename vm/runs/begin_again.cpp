@@ -215,8 +215,8 @@ CheckpointState* cut_to(Engine& engine, const Outermost& found) {
   return state_in<CheckpointState>(engine, run.top->slots()[kStateRegister]);
 }
 
-// Whether its sweep goes over a derivative operator inside, whose own state knows this one: and nobody else does, for whom it would
-// have to stay as it is.
+// Whether its sweep goes over a derivative operator inside, whose own state knows this one: and nobody else does, for whom it
+// would have to stay as it is.
 bool is_sweeping_inside(const Engine& engine, const Outermost& found) {
   const Value v = found.frame->slots()[kStateRegister];
   if (!value::is_kind(v, value::Kind::state) || v.other()->count != 2) return false;
@@ -284,9 +284,8 @@ bool go_on_with_less(Engine& engine, const Outermost& found) {
   if (!relief) return false;
   if (sweeping) {
     --engine.clock;
-    CheckpointState* const s = is_sweeping_inside(engine, found)
-                                   ? found.state
-                                   : state_in<CheckpointState>(engine, found.frame->slots()[kStateRegister]);
+    CheckpointState* const s =
+        is_sweeping_inside(engine, found) ? found.state : state_in<CheckpointState>(engine, found.frame->slots()[kStateRegister]);
     s->schedule = std::move(next);
     let_go(engine, *s, *relief);
     return true;

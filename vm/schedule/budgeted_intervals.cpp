@@ -20,8 +20,9 @@ constexpr std::size_t kFew = 24;
 constexpr std::size_t kMany = 64;
 // Where there is no other way, an interval may need such a part of the room for its tape alone.
 constexpr std::uint64_t kLargestInterval = 2;
-// Of a leaf's size, what its rule holds for a while beside what it takes and gives, as sums of products that are not fused.
-constexpr std::uint64_t kHeldByRule = 2;
+// Of a leaf's size, what its rule holds for a while beside what it takes and gives, as sums of products that are not fused; and
+// bytes of what a gradient notes of each leaf and of what its rule gave.
+constexpr std::uint64_t kHeldByRule = 2, kBesideLeaf = 384;
 
 } // namespace
 
@@ -297,12 +298,13 @@ void Budgeted::note_updates(const std::vector<UpdatedLeaf>& leaves) {
 // Entries are by serial, so those with marks come last.
 void Budgeted::mark_updates(const std::vector<UpdatedLeaf>& leaves) {
   const std::vector<Read> reads = reads_;
+  std::uint64_t largest = 0;
   for (const UpdatedLeaf& leaf : leaves) {
     const auto behind = std::upper_bound(positions_.begin(), positions_.end() - (stage_ < Stage::reversing ? 1 : 0), leaf.first);
     const auto first = static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(1, behind - positions_.begin()) - 1);
     const auto read = std::ranges::lower_bound(reads, leaf.serial, {}, &Read::serial);
     const bool is_read = read != reads.end() && read->serial == leaf.serial;
-    if (is_read) for_rule_ = std::max(for_rule_, bounded(kHeldByRule * read->bytes));
+    if (is_read) largest = std::max(largest, read->bytes);
     if (reads_.size() + 2 > kMostReads) { // on the safe side: its cotangent stays
       more_reads_ = bounded(more_reads_ + leaf.made);
       continue;
@@ -312,6 +314,7 @@ void Budgeted::mark_updates(const std::vector<UpdatedLeaf>& leaves) {
     if (leaf.made != 0) reads_.push_back({leaf.serial | kMade, bounded(leaf.made), first});
   }
   std::ranges::sort(reads_, {}, &Read::serial);
+  for_rule_ = std::max(for_rule_, bounded(kHeldByRule * largest + kBesideLeaf * leaves.size()));
 }
 
 // What rules do of another profile of the same run, in fewer intervals perhaps.

@@ -94,9 +94,7 @@ private:
   };
   Part part(std::size_t from, std::size_t to) const;
   std::vector<Part> parts_that_lack_room() const;
-  std::uint64_t at_end() const {
-    return ended_ ? before_.back() : held_bytes(profile_, states_, tapes_here()) + stays_.back();
-  }
+  std::uint64_t at_end() const { return ended_ ? before_.back() : held_bytes(profile_, states_, tapes_here()) + stays_.back(); }
 
   const Profile& profile_;
   std::uint64_t room_, next_;
