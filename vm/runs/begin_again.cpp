@@ -314,7 +314,7 @@ void refuse_hopeless(const Engine& engine, CheckpointState& s, std::uint64_t lea
 
 bool foresees_too_much(const Engine& engine, const CheckpointState& s) {
   const std::optional<schedule::Schedule::Foreseen> plan = s.schedule->foreseen();
-  return plan && plan->peak > static_cast<std::uint64_t>(most_bytes(engine));
+  return plan && plan->peak + plan->of_rule > static_cast<std::uint64_t>(most_bytes(engine));
 }
 
 void begin_survey(Engine& engine, CheckpointState& s) {

@@ -156,12 +156,14 @@ std::uint64_t Budgeted::left_alone() const {
   return std::max(budget_ / kLeastReserve, std::min(moving / kReserve, std::max(moving / kLargeReserve, kEnoughReserve)));
 }
 
+std::uint64_t Budgeted::left_for_rule() const { return std::min(for_rule_, budget_ / kMostForRule); }
+
 // Of what is left alone a gap may use a part.
 std::uint64_t Budgeted::most_of_plan() const { return room_ + left_alone() / 4; }
 
 void Budgeted::set_room() {
   if (most_budget_ != 0) budget_ = std::min(most_budget_, bounded((spare_ + older_) / (kReserve - 1) * kReserve));
-  const std::uint64_t fixed = left_alone() + older_ + short_ + std::min(for_rule_, budget_ / kMostForRule);
+  const std::uint64_t fixed = left_alone() + older_ + short_ + left_for_rule();
   const std::uint64_t most = most_budget_ != 0 ? spare_ : budget_;
   room_ = std::max(budget_ / kLeastRoom, std::min(most, budget_ - std::min(budget_, fixed)));
 }

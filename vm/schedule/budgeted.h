@@ -224,6 +224,7 @@ private:
   Profile with_reads() const;
   void set_room();
   std::uint64_t left_alone() const; // of the budget
+  std::uint64_t left_for_rule() const;
   std::uint64_t most_of_plan() const;
   double time_of_one_tape() const;
   std::uint64_t cost_of_steps(std::uint64_t steps) const;

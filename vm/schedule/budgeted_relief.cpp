@@ -24,7 +24,7 @@ std::uint64_t Budgeted::left_to_reverse(bool sweeping) const {
 std::uint64_t Budgeted::left_that_is_too_much() const {
   const std::uint64_t left = left_to_reverse(done_ != 0);
   const std::size_t next = sweeps_begun();
-  const bool fits = next >= sweeps_.size() || older_ + sweeps_[next].peak <= most_there_is();
+  const bool fits = next >= sweeps_.size() || older_ + sweeps_[next].peak + left_for_rule() <= most_there_is();
   return fits ? 0 : left;
 }
 

@@ -21,7 +21,8 @@ std::optional<Schedule::Foreseen> Budgeted::foreseen(std::uint64_t total) const 
                             most_in_file_,
                             budget_,
                             time_of_one_tape(),
-                            cost_of_one_tape()};
+                            cost_of_one_tape(),
+                            left_for_rule()};
 }
 
 // Of the plan at hand.

@@ -207,6 +207,7 @@ public:
     std::uint64_t budget = 0;   // bytes that it was planned for
     double time = 1;            // modelled, of that of one tape,
     std::uint64_t one_tape = 0; // and what that takes, in ticks
+    std::uint64_t of_rule = 0;  // bytes that rules of an update may hold for a while beside the peak
   };
   virtual std::optional<Foreseen> foreseen() const { return std::nullopt; }
   // Steps that are executed in all where the end of the run was not planned, once that is seen.
