@@ -148,9 +148,10 @@ struct Spec {
 bool parse(std::string_view text, Spec& spec, std::string& error);
 std::string to_string(const Spec& spec);
 
-// What an automatic choice may depend on: machine state alone, never clocks or the current level of an account.
+// What an automatic choice may depend on: machine state alone, never clocks, nor the current level of an account. (But what that
+// was when a device had no room becomes the budget of what begins again then, and is state from there on.)
 struct Resources {
-  std::int64_t budget_bytes = 0; // memory budget copied into the state when the program started; 0: none
+  std::int64_t budget_bytes = 0; // memory budget copied into the state when the program started, or that one; 0: none
   bool alone = false;            // no other derivative operator is around this one, with tapes and states of its own
   bool asked = false;            // somebody said how much memory there is: plans may take all of it
   bool survey = false;           // the run is only to be got to know: it is not reversed,
