@@ -1,3 +1,4 @@
+// What a planner may choose among, made of what single intervals allow.
 #include "vm/schedule/lean_forms.h"
 
 #include <utility>
