@@ -98,7 +98,8 @@ void note_refusal(Engine& engine) {
 // What the machine held when a device had no room, and what that had left, is a budget as well: plans count all bytes alike,
 // wherever they are. False: plans are not for much more as it is.
 bool plan_with_what_there_was(Engine& engine) {
-  constexpr std::int64_t kLittle = 16; // a part of it
+  // A part of it: plans leave up to as much alone, so one for so little less would hardly be another one.
+  constexpr std::int64_t kLittle = 16;
   const value::Heap& heap = engine.heap();
   const machine::TensorWorld& world = engine.tensors();
   std::int64_t most = heap.heap_live() + heap.tape.live + heap.capsules.live + world.live_bytes();
