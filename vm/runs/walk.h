@@ -3,6 +3,7 @@
 
 #include "ops/device.h"
 #include "ops/tensor.h"
+#include "vm/runs/graph.h"
 #include "vm/runs/met.h"
 #include "vm/value/charged.h"
 #include "vm/value/children.h"
@@ -12,7 +13,7 @@ namespace cairn::runs {
 // A walk over objects, each once, which can be stopped.
 class Walk {
 public:
-  explicit Walk(Engine& engine) : polls_(engine.meter()), pending_(engine.heap()), met_(engine.heap()) {}
+  explicit Walk(machine::Engine& engine) : polls_(engine.meter()), pending_(engine.heap()), met_(engine.heap()) {}
 
   template <class Enters> void push(value::Object* o, Enters&& enters) {
     if (enters(o) && (met_once(o) || met_.insert(o))) pending_.push_back(o);
@@ -25,7 +26,7 @@ public:
       pending_.pop_back();
       seen(o);
       if (o->kind != value::Kind::bundle) // those of numbers do not count
-        value::for_each_child(o, [&](Value& v, std::uint32_t) {
+        value::for_each_child(o, [&](value::Value& v, std::uint32_t) {
           polls_.one();
           if (v.is_object()) push(value::object_of(v), enters);
         });
