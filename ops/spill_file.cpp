@@ -3,6 +3,7 @@
 
 #include "ops/cpu/exact/exact.h"
 #include "ops/meter.h"
+#include "ops/nameless_file.h"
 
 #include <fmt/format.h>
 #define XXH_INLINE_ALL
@@ -24,22 +25,6 @@
 namespace cairn::ops {
 
 namespace {
-
-// Without a name: by the kernel where the file system knows how, else its name goes at once.
-int open_nameless(const std::string& folder, int more) {
-  const int flags = O_RDWR | O_CLOEXEC | more;
-  const int made = open(folder.c_str(), flags | O_TMPFILE, 0600);
-  if (made >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return made;
-  std::string name = folder + "/cairn-spill-XXXXXX";
-  const int named = mkostemp(name.data(), O_CLOEXEC | more);
-  if (named >= 0) unlink(name.c_str());
-  return named;
-}
-
-int open_file(const std::string& folder) {
-  const int direct = open_nameless(folder, O_DIRECT);
-  return direct >= 0 || errno != EINVAL ? direct : open_nameless(folder, 0);
-}
 
 std::string cannot_be_written(const std::string& folder, int fault) {
   return fmt::format("{}: tensors cannot be put aside there: {}", folder, std::strerror(fault));
@@ -94,7 +79,7 @@ SpillFile::SpillFile(std::string folder, std::int64_t most_bytes)
     : folder_(std::move(folder)), most_(most_bytes),
       buffer_(static_cast<std::byte*>(std::aligned_alloc(kPage, static_cast<std::size_t>(kBuffer)))) {
   if (buffer_ == nullptr) throw std::bad_alloc();
-  descriptor_ = open_file(folder_);
+  descriptor_ = open_nameless(folder_);
   if (descriptor_ < 0) throw SpillError(cannot_be_written(folder_, errno));
   try {
     thread_ = std::thread([this] { work(); });

@@ -2,7 +2,7 @@
 ;
 ;     vmrun --memory=40MiB samples/layers.scm checkpoint-*j 48
 ;
-; prints the loss of so many layers and the sum of the magnitudes of its gradient. With *j it takes 116 MiB, with checkpoint-*j what it is given.
+; prints the loss of so many layers and the sum of the magnitudes of its gradient. With *j it takes 90 MiB, with checkpoint-*j what it is given.
 ; docs/memory.md goes through it.
 
 (define (layers parameters x)

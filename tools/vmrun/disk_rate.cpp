@@ -1,11 +1,12 @@
 // See disk_rate.h.
 #include "disk_rate.h"
 
+#include "ops/nameless_file.h"
+
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <memory>
 #include <unistd.h>
 
@@ -20,21 +21,6 @@ struct Free {
   void operator()(char* memory) const { std::free(memory); }
 };
 
-// As machines do it: without a name, and past the page cache where that can be done.
-int open_file(const std::string& folder) {
-  int made = -1;
-  for (const int direct : {O_DIRECT, 0}) {
-    made = open(folder.c_str(), O_RDWR | O_CLOEXEC | O_TMPFILE | direct, 0600);
-    if (made < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
-      std::string name = folder + "/cairn-spill-XXXXXX";
-      made = mkostemp(name.data(), O_CLOEXEC | direct);
-      if (made >= 0) unlink(name.c_str());
-    }
-    if (made >= 0 || errno != EINVAL) break;
-  }
-  return made;
-}
-
 template <class F> bool each_piece(F&& f) {
   for (int i = 0; i < kPieces; ++i)
     if (f(static_cast<off_t>(i) * static_cast<off_t>(kPiece)) != static_cast<ssize_t>(kPiece)) return false;
@@ -45,7 +31,7 @@ template <class F> bool each_piece(F&& f) {
 
 double disk_rate(const std::string& folder, std::string& error) {
   const std::unique_ptr<char, Free> memory(static_cast<char*>(std::aligned_alloc(kAlignment, kPiece)));
-  const int file = memory == nullptr ? -1 : open_file(folder);
+  const int file = memory == nullptr ? -1 : ops::open_nameless(folder);
   if (file < 0) {
     error = folder + ": cannot be written: " + std::strerror(errno);
     return 0;

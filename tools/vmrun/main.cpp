@@ -5,34 +5,24 @@
 #include "common/files.h"
 #include "common/handles.h"
 #include "common/run_options.h"
+#include "program.h"
 #include "repl.h"
 #include "reports.h"
 #include "run_page.h"
 #include "streams.h"
+#include "targets.h"
 #include "trace_file.h"
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
-#include <fcntl.h>
-#include <filesystem>
 #include <unistd.h>
 #include <utility>
 
 using namespace cairn::tools;
 
 namespace {
-
-// An exit code and a complete message; thrown to leave with them.
-struct Leave {
-  int code;
-  std::string message;
-};
-
-bool ends_with(const std::string& text, std::string_view end) { return text.size() > end.size() && text.ends_with(end); }
 
 std::atomic<cairn_vm*> g_running = nullptr; // what a signal cancels
 std::atomic<int> g_signal = 0;              // the one that did
@@ -66,17 +56,11 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
 
-  int open_target(const std::string& path) const;
-  bool write_target(int descriptor, const std::string& path, std::string_view text);
-  void look_at_target(const std::string& path, bool may_be_pipe = true);
-  void make_folder(const std::string& path) const;
   std::string work_message() const;
   void trace();
   void begin_trace_file();
   void create();
   void load();
-  ModuleHandle compiled_or_read() const;
-  void look_at_size(const std::string& file) const;
   int drive();
   int interrupted();
   std::uint64_t slice(std::uint64_t made) const;
@@ -101,7 +85,7 @@ private:
   RunPage page_;
   TraceFile trace_file_;
   VmHandle vm_;
-  std::vector<int> pipes_; // kept open for their readers
+  Targets targets_;
   int stats_descriptor_ = STDERR_FILENO, profile_descriptor_ = STDERR_FILENO;
   bool timed_ = false; // slices are short because something is due by the clock
   static constexpr std::uint64_t kLeastTimedWork = 10'000'000;
@@ -121,11 +105,11 @@ int Session::run() {
       stats_descriptor_ = open_target(options_.stats_file);
       profile_descriptor_ = open_target(options_.profile_file);
     }
-    look_at_target(options_.save);
-    look_at_target(options_.explain_file);
-    look_at_target(options_.metrics, false); // who opens it says so
-    look_at_target(options_.report);
-    look_at_target(options_.trace_file);
+    targets_.look_at(options_.save);
+    targets_.look_at(options_.explain_file);
+    targets_.look_at(options_.metrics, false); // who opens it says so
+    targets_.look_at(options_.report);
+    targets_.look_at(options_.trace_file);
     make_folder(options_.events);
     complain(spill_warning(options_));
     create();
@@ -141,48 +125,6 @@ int Session::run() {
   } catch (const Leave& leave) {
     return finish(leave.code, leave.message);
   }
-}
-
-// Early, so that a bad path is known before hours of work.
-int Session::open_target(const std::string& path) const {
-  if (path.empty()) return STDERR_FILENO;
-  const int descriptor = open_to_write(path, O_TRUNC);
-  if (descriptor < 0) throw Leave{kBadUsage, path + ": error: cannot be written: " + writing_fault(errno) + "\n"};
-  return descriptor;
-}
-
-// Early too. A file is made beside its name and gets it when it is whole, so its folder must take one. A device stays, and so
-// does a pipe that somebody reads, who has not read all of it before this process ends: so it is open until then.
-void Session::look_at_target(const std::string& path, bool may_be_pipe) {
-  namespace fs = std::filesystem;
-  if (path.empty()) return;
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (!fs::status_known(status)) // a name that is too long, a link to itself, a folder that may not be looked into
-    throw Leave{kBadUsage, path + ": error: cannot be written: " + error.message() + "\n"};
-  if (may_be_pipe && (fs::is_fifo(status) || fs::is_socket(status))) {
-    pipes_.push_back(open_to_write(path));
-    if (pipes_.back() < 0) throw Leave{kBadUsage, path + ": error: cannot be written: " + writing_fault(errno) + "\n"};
-  }
-  if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) return;
-  const fs::path target = fs::exists(status) ? fs::canonical(path, error) : fs::path(path);
-  const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
-  int fault = 0;
-  if (fs::is_directory(status))
-    fault = EISDIR;
-  else if (access(folder.c_str(), W_OK | X_OK) != 0)
-    fault = errno;
-  else if (!fs::is_directory(folder, error))
-    fault = ENOTDIR;
-  if (fault != 0) throw Leave{kBadUsage, path + ": error: cannot be written: " + std::strerror(fault) + "\n"};
-}
-
-void Session::make_folder(const std::string& path) const {
-  if (path.empty() || is_folder(path)) return;
-  std::error_code error;
-  if (!std::filesystem::create_directories(path, error))
-    throw Leave{kBadUsage,
-                path + ": error: cannot be made a folder: " + (error ? error.message() : std::strerror(ENOTDIR)) + "\n"};
 }
 
 void Session::begin_trace_file() {
@@ -250,69 +192,14 @@ void Session::create() {
   if (options_.plan) cairn_vm_only_plan(vm_.get());
 }
 
-// What a file holds is no smaller in memory; so much beside the budget is for texts that are not kept.
-void Session::look_at_size(const std::string& file) const {
-  constexpr std::uint64_t kBeside = std::uint64_t{32} << 20;
-  const std::uint64_t size = worth_reading(file);
-  if (!options_.spill.empty() && &file == &options_.resume) return; // much of it may go there
-  if (options_.memory_bytes != 0 && size > kBeside && size - kBeside > options_.memory_bytes)
-    throw Leave{kOverBudget,
-                file + ": error: a file of " + std::to_string(size) + " bytes does not fit into the memory budget\n"};
-}
-
-ModuleHandle Session::compiled_or_read() const {
-  const std::string& file = options_.file;
-  std::string bytes;
-  CompilerBuffer compiled;
-  const void* data = nullptr;
-  std::size_t size = 0;
-  if (ends_with(file, ".bc")) {
-    std::string error;
-    look_at_size(file);
-    if (!read_file(file, bytes, error)) throw Leave{kBadUsage, error};
-    data = bytes.data();
-    size = bytes.size();
-  } else if (ends_with(file, ".scm") || ends_with(file, ".vlad")) {
-    std::vector<const char*> libraries;
-    for (const std::string& folder : options_.libraries) libraries.push_back(folder.c_str());
-    cairn_compiler_options inner;
-    cairn_compiler_options_init(&inner);
-    inner.library_folders = libraries.data();
-    inner.library_folder_count = libraries.size();
-    inner.exports = 0;
-    inner.memory_bytes = compiler_memory(options_);
-    CompilerBuffer error;
-    cairn_status status = cairn_compile_file(file.c_str(), &inner, compiled.bytes(), compiled.size(), error.text());
-    bool memory = status == CAIRN_OVER_BUDGET || status == CAIRN_OUT_OF_MEMORY;
-    if (status != CAIRN_OK)
-      throw Leave{memory ? kOverBudget : kBadUsage, memory ? file + ": " + std::string(error.view()) : std::string(error.view())};
-    data = compiled.data();
-    size = compiled.length();
-  } else if (ends_with(file, ".capsule")) {
-    throw Leave{kBadUsage, file + ": error: a capsule file is continued with --resume=" + file + "\n"};
-  } else {
-    const bool of_option = ends_with(file, ".html") || ends_with(file, ".json");
-    throw Leave{
-        kBadUsage,
-        file + ": error: expected a file whose name ends in .scm, .vlad or .bc" +
-            (of_option ? "; the file of an option whose value may be left out stands behind '=', as in --explain=" + file : "") +
-            "\n"};
-  }
-  CairnBuffer error;
-  cairn_module* module = nullptr;
-  cairn_status status = cairn_module_read(data, size, &module, error.text());
-  if (status != CAIRN_OK) throw Leave{kBadUsage, file + ": error: " + std::string(error.view()) + "\n"};
-  return ModuleHandle(module);
-}
-
 void Session::load() {
   CairnBuffer error;
   cairn_status status = CAIRN_OK;
   if (options_.resume.empty()) {
-    ModuleHandle module = compiled_or_read();
+    ModuleHandle module = compiled_or_read(options_);
     status = cairn_vm_load(vm_.get(), module.get(), error.text());
   } else {
-    look_at_size(options_.resume);
+    look_at_size(options_, options_.resume);
     status = cairn_vm_restore_file(vm_.get(), options_.resume.c_str(), error.text());
     if (status == CAIRN_NO_FILE) throw Leave{kBadUsage, std::string(error.view())};
   }
@@ -513,17 +400,6 @@ void Session::warn_of_device() {
   complain("vmrun: warning: --device: " + std::string(text.view()) + "\n");
 }
 
-// What --stats or --profile asked for, on standard error or in the file that was opened for it.
-bool Session::write_target(int descriptor, const std::string& path, std::string_view text) {
-  if (!write_fully(descriptor, text.data(), text.size()) ||
-      (!path.empty() && !(is_still_at(descriptor, path) && settle_and_close(descriptor)))) {
-    const int why = errno;
-    complain((path.empty() ? "standard error" : path) + ": error: cannot be written: " + writing_fault(why) + "\n");
-    return false;
-  }
-  return true;
-}
-
 bool Session::write_profile() {
   CairnBuffer text;
   if (cairn_vm_profile(vm_.get(), text.text()) == CAIRN_OK)
@@ -533,7 +409,7 @@ bool Session::write_profile() {
 }
 
 bool Session::write_gradients() {
-  const cairn_report form = ends_with(options_.explain_file, ".json") ? CAIRN_REPORT_JSON : CAIRN_REPORT_HTML;
+  const cairn_report form = options_.explain_file.ends_with(".json") ? CAIRN_REPORT_JSON : CAIRN_REPORT_HTML;
   CairnBuffer text, error;
   if (cairn_vm_gradients(vm_.get(), form, text.text()) != CAIRN_OK) {
     complain("vmrun: error: there is no memory for what --explain says\n");

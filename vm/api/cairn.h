@@ -150,8 +150,9 @@ typedef struct cairn_vm_options {
   uint64_t seed;         /* of the random numbers of the program; a restored machine keeps its own */
   const char*
       schedule;      /* of checkpoint-*j: "auto", "binomial,snapshots=8", ...; NULL: "auto"; a restored machine keeps its own */
-  const char* costs; /* a table of costs for plans, as `vmrun --calibrate` writes it; NULL: the built-in one; a restored machine
-                        keeps its own */
+  const char* costs; /* a table of costs for plans, as `vmrun --calibrate` writes it: lines "NAME NANOSECONDS", names as
+                        cairn_vm_costs has them, what is not named as built in (docs/memory.md, "What time is"); NULL: the
+                        built-in one; a restored machine keeps its own */
   const char* spill; /* a folder for a file without a name, to which what a planned gradient has put aside goes where that is
                         faster than computing it again; NULL: none. What a restored machine has put aside goes there too. */
   uint64_t spill_bytes; /* that the file may take; 0: three quarters of what is free there; a restored machine keeps its own */
@@ -181,11 +182,13 @@ CAIRN_API void cairn_vm_options_init(cairn_vm_options* options);
 /* Three quarters of the memory that the machine or the control group of this process (version 1 or 2) has, in bytes. */
 CAIRN_API uint64_t cairn_default_memory(void);
 
-/* A machine without a program. `options` may be NULL. BAD_ARGUMENT: the schedule or the table of costs is malformed (the message
- * says what would be right), no such device, or struct_size was not set. */
+/* A machine without a program. `options` may be NULL. BAD_ARGUMENT: the schedule, the policy of tapes (`lossy`), the table of
+ * costs or `spill_encoding` is malformed (the message says what would be right), the folder `spill` is not there or cannot be
+ * written, no such device, or struct_size was not set. */
 CAIRN_API cairn_status cairn_vm_create(const cairn_vm_options* options, cairn_vm** vm, char** error);
 
-/* The table of costs that the machine's plans are made with, as text that the option takes; to be released by cairn_free. */
+/* The table of costs that the machine's plans are made with, as text that the option takes, each line with what takes so many
+ * nanoseconds; to be released by cairn_free. */
 CAIRN_API cairn_status cairn_vm_costs(const cairn_vm* vm, char** text);
 
 /* The user pointer of the options; for callbacks. */

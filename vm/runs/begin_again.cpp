@@ -98,7 +98,8 @@ void note_refusal(Engine& engine) {
 // What the machine held when a device had no room, and what that had left, is a budget as well: plans count all bytes alike,
 // wherever they are. False: plans are not for much more as it is.
 bool plan_with_what_there_was(Engine& engine) {
-  constexpr std::int64_t kLittle = 16; // a part of it
+  // A part of it: plans leave up to as much alone, so one for so little less would hardly be another one.
+  constexpr std::int64_t kLittle = 16;
   const value::Heap& heap = engine.heap();
   const machine::TensorWorld& world = engine.tensors();
   std::int64_t most = heap.heap_live() + heap.tape.live + heap.capsules.live + world.live_bytes();
@@ -123,7 +124,6 @@ std::uint64_t planning_budget(const Engine& engine, const CheckpointState& s) {
 
 // Intervals as short as those of a first run. Within less than anything is planned in: three quarters of it.
 std::unique_ptr<schedule::Schedule> survey(const Engine& engine, const CheckpointState& s) {
-  constexpr std::uint64_t kParts = 128; // of the budget
   if (const std::uint64_t budget = planning_budget(engine, s); budget < schedule::kLeastPlanned) {
     schedule::Spec spec = engine.schedules[s.spec];
     spec.memory = budget - budget / 4;
@@ -131,16 +131,15 @@ std::unique_ptr<schedule::Schedule> survey(const Engine& engine, const Checkpoin
   }
   schedule::Resources resources = engine.resources(true);
   resources.survey = true;
-  resources.piece = std::max<std::uint64_t>(1, planning_budget(engine, s) / kParts / schedule::kRecordBytes);
+  resources.piece = std::max<std::uint64_t>(1, planning_budget(engine, s) / schedule::kIntervalOfBudget / schedule::kRecordBytes);
   return schedule::make(engine.schedules[s.spec], resources);
 }
 
-// Bisection keeps as many states as the logarithm of the length says, which is too many where states are large; with three of
-// them a step is run again about as often as the cube root of the length says.
+// Bisection keeps as many states as the logarithm of the length says, which is too many where states are large.
 std::unique_ptr<schedule::Schedule> with_few_states(std::uint64_t begun_again) {
-  constexpr std::uint64_t kFew = 3;
   if (begun_again <= kSurveys) return schedule::make({.kind = schedule::Spec::Kind::bisection, .base = schedule::kLeastBase}, {});
-  return schedule::make({.kind = schedule::Spec::Kind::binomial, .base = schedule::kLeastBase, .snapshots = kFew}, {});
+  return schedule::make(
+      {.kind = schedule::Spec::Kind::binomial, .base = schedule::kLeastBase, .snapshots = schedule::kFewestStates}, {});
 }
 
 // For a run that begins once more.

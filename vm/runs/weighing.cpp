@@ -1,18 +1,19 @@
-// Walks over what states and tapes hold.
+// What a tape holds, with the state at its end.
 #include "vm/runs/weighing.h"
 
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
+#include "ops/spill_file.h"
 #include "vm/runs/composite_calls.h"
 #include "vm/runs/cotangents.h"
 #include "vm/runs/marks.h"
 #include "vm/runs/met.h"
 #include "vm/runs/operations.h"
 #include "vm/runs/states.h"
+#include "vm/runs/walk.h"
 #include "vm/schedule/profile.h"
 #include "vm/tape/derived.h"
 #include "vm/value/charged.h"
-#include "vm/value/children.h"
 
 #include <algorithm>
 
@@ -23,56 +24,6 @@ using value::Frame;
 using value::Object;
 
 namespace {
-
-// A walk over objects, each once, which can be stopped.
-class Walk {
-public:
-  explicit Walk(Engine& engine) : polls_(engine.meter()), pending_(engine.heap()), met_(engine.heap()) {}
-
-  template <class Enters> void push(Object* o, Enters&& enters) {
-    if (enters(o) && (met_once(o) || met_.insert(o))) pending_.push_back(o);
-  }
-  // Calls seen(o) for what was pushed and for what can be reached through objects for which enters(o) holds; the frames that wait
-  // behind a frame are reached if waits(frame) holds.
-  template <class Enters, class Waits, class Seen> void drain(Enters&& enters, Waits&& waits, Seen&& seen) {
-    while (!pending_.empty()) {
-      Object* o = pending_.back();
-      pending_.pop_back();
-      seen(o);
-      if (o->kind != value::Kind::bundle) // those of numbers do not count
-        value::for_each_child(o, [&](Value& v, std::uint32_t) {
-          polls_.one();
-          if (v.is_object()) push(value::object_of(v), enters);
-        });
-      if (o->kind == value::Kind::frame)
-        if (auto* f = static_cast<Frame*>(o); f->parent != nullptr && waits(f)) push(f->parent, enters);
-    }
-  }
-
-private:
-  Polls polls_;
-  value::ChargedStack<Object*> pending_;
-  Met met_;
-};
-
-std::uint64_t bytes_of(const Object* o) {
-  std::uint64_t bytes = o->size_class == value::kLarge ? 1024 : std::uint64_t{o->size_class} * 16;
-  if (o->kind == value::Kind::vector && o->size_class == value::kLarge) bytes += 8 * static_cast<const value::Vector*>(o)->length;
-  return bytes;
-}
-
-// With what stands beside its elements, as much on every device: a program takes the same steps on each.
-std::uint64_t bytes_of(const ops::Storage* s) { return static_cast<std::uint64_t>(s->bytes + ops::kBesideElements); }
-
-// The elements of what is put aside are in the file, unless something else holds them, too: so they count where that is met.
-bool is_in_file(const Object* o) {
-  const auto* const t = static_cast<const value::TensorObject*>(o);
-  return (o->flags & value::kAside) != 0 && t->tensor.storage->bytes >= ops::Device::kLeastSpilled;
-}
-
-const ops::Tensor* tensor_in(const Object* o) {
-  return o->kind == value::Kind::tensor ? &static_cast<const value::TensorObject*>(o)->tensor : nullptr;
-}
 
 // What is remembered of an operation while a tape is weighed, in bytes, where nodes are few: half of it is of tables of nodes and
 // of what these have been before they grew. Where most nodes are numbers, tables of nodes are what counts.
@@ -451,72 +402,6 @@ void Weighing::weigh_tape(bool rules_take) {
 }
 
 } // namespace
-
-std::int64_t logical_bytes(Engine& engine, const std::vector<Run>& runs, std::uint64_t since) {
-  std::int64_t bytes = own_bytes(runs);
-  Walk walk(engine);
-  Marks marks(engine.heap());
-  auto newer = [&](const Object* o) { return o->serial >= since || o->kind == value::Kind::frame; };
-  for (const Run& r : runs)
-    if (r.top != nullptr) walk.push(r.top, newer);
-  walk.drain(
-      newer, [&](const Frame* f) { return f->serial >= since; },
-      [&](const Object* o) {
-        bytes += static_cast<std::int64_t>(bytes_of(o));
-        const ops::Tensor* t = tensor_in(o);
-        if (t == nullptr || !t->storage || is_in_file(o) || !marks.insert(t->storage.get())) return;
-        if (t->storage->birth == 0 || t->storage->birth >= since) bytes += static_cast<std::int64_t>(bytes_of(t->storage.get()));
-      });
-  return bytes;
-}
-
-std::optional<std::uint64_t> alive_bytes(Engine& engine, std::span<const Run> runs, std::uint64_t since) {
-  constexpr std::size_t kMostSlots = 3072; // fewer than a walk is polled for
-  std::size_t slots = 0;
-  std::uint64_t bytes = 0;
-  Walk walk(engine);
-  Marks marks(engine.heap());
-  auto newer = [&](const Object* o) {
-    if (slots > kMostSlots || (o->serial < since && o->kind != value::Kind::frame)) return false;
-    slots += o->size_class == value::kLarge ? kMostSlots + 1 : std::size_t{o->size_class} * 2;
-    return slots <= kMostSlots;
-  };
-  for (const Run& r : runs)
-    if (r.top != nullptr) walk.push(r.top, newer);
-  walk.drain(
-      newer, [&](const Frame* f) { return f->serial >= since; },
-      [&](const Object* o) {
-        const ops::Tensor* t = tensor_in(o);
-        if (t == nullptr || !t->storage || is_in_file(o) || !marks.insert(t->storage.get())) return;
-        if (t->storage->birth == 0 || t->storage->birth >= since) bytes += bytes_of(t->storage.get());
-      });
-  if (slots > kMostSlots) return std::nullopt;
-  return bytes;
-}
-
-std::uint64_t stack_bytes(const std::vector<Run>& runs, std::uint64_t low) {
-  std::uint64_t bytes = 0;
-  for (const Run& r : runs)
-    for (const Frame* f = r.top; f != nullptr && f->serial >= low; f = f->parent) bytes += f->code->frame_bytes();
-  return bytes;
-}
-
-std::uint64_t reachable_bytes(Engine& engine, const std::vector<Run>& runs, std::span<const Value> values) {
-  std::uint64_t bytes = 0;
-  Walk walk(engine);
-  Marks marks(engine.heap());
-  auto all = [](const Object*) { return true; };
-  for (const Run& r : runs)
-    if (r.top != nullptr) walk.push(r.top, all);
-  for (const Value v : values)
-    if (v.is_object()) walk.push(value::object_of(v), all);
-  walk.drain(all, all, [&](const Object* o) {
-    bytes += bytes_of(o);
-    if (const ops::Tensor* t = tensor_in(o); t != nullptr && t->storage && marks.insert(t->storage.get()))
-      bytes += bytes_of(t->storage.get());
-  });
-  return bytes;
-}
 
 Weights weigh(Engine& engine, const std::vector<Run>& runs, tape::Tape& tape, const WeighedElements& before,
               const std::vector<std::uint64_t>& births, bool rules_take, WeighedElements& elements) {

@@ -1,5 +1,9 @@
-// The arithmetic of optimal checkpointing (Griewank and Walther): how often steps repeat, how many advances a reversal takes, and
-// where to split, all from binomial coefficients in closed form, so that a decision costs the same for ten units and for 10^9.
+// The arithmetic of optimal checkpointing: how often steps repeat, how many advances a reversal takes, and where to split, all
+// from binomial coefficients in closed form, so that a decision costs the same for ten units and for 10^9.
+//
+// Source: Griewank and Walther, "Algorithm 799: revolve: an implementation of checkpointing for the reverse or adjoint mode of
+// computational differentiation", ACM Transactions on Mathematical Software 26 (2000): the repetitions, the number of advances,
+// and where splits are optimal. The tests have tables of these that another program made.
 //
 // Convention: `slots` snapshots can be held at once and the state at the start of the units occupies one of them.
 #pragma once

@@ -181,12 +181,11 @@ std::vector<bool> Budgeted::kept_states() const {
   return states;
 }
 
-std::vector<bool> Budgeted::kept_tapes() const {
-  std::vector<bool> tapes(profile_.size(), false);
-  for (const std::uint64_t begin : tapes_)
-    tapes[static_cast<std::size_t>(std::upper_bound(positions_.begin(), positions_.end(), begin) - positions_.begin()) - 1] =
-        true;
-  return tapes;
+std::vector<bool> Budgeted::intervals_with(const std::vector<std::uint64_t>& tapes) const {
+  std::vector<bool> with(profile_.size(), false);
+  for (const std::uint64_t begin : tapes)
+    with[static_cast<std::size_t>(std::upper_bound(positions_.begin(), positions_.end(), begin) - positions_.begin()) - 1] = true;
+  return with;
 }
 
 // By a quarter.

@@ -212,9 +212,10 @@ private:
   std::uint64_t room_for_one() const; // at the end of the reversal
   std::uint64_t most_beside(std::size_t from, std::size_t to) const;
   void coarsen(std::size_t wanted, std::uint64_t most);
-  std::vector<bool> kept_states() const; // by boundary
-  std::vector<bool> kept_tapes() const;  // by interval
-  std::uint64_t held() const;            // by both
+  std::vector<bool> kept_states() const;                                           // by boundary
+  std::vector<bool> intervals_with(const std::vector<std::uint64_t>& tapes) const; // that begin at these steps
+  std::vector<bool> kept_tapes() const { return intervals_with(tapes_); }
+  std::uint64_t held() const; // by both
   void note_joined(const std::vector<JoinedCotangent>& joined, std::size_t interval);
   void note_reads(const std::vector<OldTensor>& read, std::size_t interval);
   void mark_updates(const std::vector<UpdatedLeaf>& leaves);
@@ -273,7 +274,7 @@ private:
   void drop_tape(std::size_t interval);
   // Of the tapes, those that are in the file (budgeted_spilling.cpp).
   void push_moving(Action::Kind kind, std::uint64_t bytes, std::uint32_t slot) { todo_.push_back({kind, 0, slot, bytes}); }
-  std::vector<bool> spilled_tapes() const; // by interval
+  std::vector<bool> spilled_tapes() const { return intervals_with(spilled_); }
   File file() const;
   void spill_tape(std::size_t interval);
   void give_up_file();

@@ -49,6 +49,8 @@ void Budgeted::weighed_last(const Weights& weights) {
 }
 
 void Budgeted::plan_rest() {
+  // By a quarter each, to nearly four times as much, beside what was grown while the run went on. Three and twelve change none of
+  // seven random runs without a budget.
   constexpr int kGrowths = 6;
   for (int i = 0; i < kGrowths && can_grow(); ++i) {
     Budgeted trial = *this;
@@ -65,8 +67,11 @@ void Budgeted::plan_rest() {
 // What is kept leaves room for what one interval takes, but a gap may take more than any of its intervals, or be run again fewer
 // times with more room. Then more is let go of: until everything fits, and by some parts more, of which the best is taken.
 void Budgeted::plan_within() {
+  // Each takes a plan, and soon helps no more: of 180 random first runs two or eight change none.
   constexpr int kTries = 4;
-  constexpr std::uint64_t kParts[] = {10, 5, 3}; // of the room
+  // Of the room: a tenth, a fifth and a third, as a gap needs little more or much. Of 60 random first runs beside a file one is
+  // 1 % slower without them, of 120 others none; halves of these parts make one 1 % faster.
+  constexpr std::uint64_t kParts[] = {10, 5, 3};
   const std::uint64_t most = most_of_plan();
   PlannedGaps gaps(room_);
   auto tried = [&](std::uint64_t more, bool with_file = true) {
@@ -93,7 +98,8 @@ void Budgeted::plan_within() {
   };
   auto [best, more] = fitting(true);
   // What is in a small file saves little time, and the state behind it takes room for as long as anything is run again from
-  // there.
+  // there. Too much is what takes half of what is left alone, twice what a plan may: an estimate. Of 60 random runs a quarter
+  // makes one 10 % slower, and all of it one a third faster.
   const bool too_much = best.peak_ > room_ + left_alone() / 2;
   if (best.most_in_file_ != 0 && (too_much || best.again_cost_ != again_cost_)) {
     auto [without, less] = fitting(false);
@@ -101,7 +107,8 @@ void Budgeted::plan_within() {
       best = std::move(without), more = less;
   }
   // Tries that follow what was too much may miss what fits, so these parts are tried there too: not while intervals can be joined
-  // instead, nor where what is left alone will do for most of what is missing.
+  // instead, nor where what is left alone will do for most of what is missing: two thirds of it, as some is for what operators
+  // borrow. (A third and all of it change none of 180 random runs.)
   const std::uint64_t nearly = room_ + left_alone() / 3 * 2;
   for (const std::uint64_t part : kParts) {
     const bool fits = best.peak_ <= most;

@@ -17,14 +17,6 @@ constexpr std::uint64_t kUnderWay = 16;
 
 std::uint64_t Budgeted::under_way() const { return room_ / kUnderWay; }
 
-std::vector<bool> Budgeted::spilled_tapes() const {
-  std::vector<bool> spilled(profile_.size(), false);
-  for (const std::uint64_t begin : spilled_)
-    spilled[static_cast<std::size_t>(std::upper_bound(positions_.begin(), positions_.end(), begin) - positions_.begin()) - 1] =
-        true;
-  return spilled;
-}
-
 std::uint64_t Budgeted::held() const {
   std::vector<bool> tapes = kept_tapes();
   const std::vector<bool> spilled = spilled_tapes();

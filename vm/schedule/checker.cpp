@@ -66,12 +66,11 @@ std::uint64_t Checker::steps_for(std::uint64_t records, std::uint64_t from) cons
 
 void Checker::note_tapes() {
   const std::uint64_t in_work = work_.there ? work_.to - work_.from : 0;
-  std::uint64_t aside = 0, aside_records = 0, in_file = 0;
+  std::uint64_t aside = 0, aside_records = 0;
   for (const TapeRange& tape : aside_) {
     aside += tape.to - tape.from;
-    (tape.spilled ? in_file : aside_records) += records(tape);
+    if (!tape.spilled) aside_records += records(tape);
   }
-  report_.peak_spilled_records = std::max(report_.peak_spilled_records, in_file);
   report_.longest_tape = std::max(report_.longest_tape, in_work);
   report_.peak_tape_steps = std::max(report_.peak_tape_steps, in_work + aside);
   report_.peak_tape_records = std::max(report_.peak_tape_records, records(work_) + aside_records);

@@ -32,11 +32,10 @@ struct Report {
   std::uint64_t repetitions = 0; // the most often that one step was run without tape
   std::uint64_t snapshots = 0;   // taken
   std::uint64_t peak_snapshots = 0;
-  std::uint64_t longest_tape = 0;         // steps
-  std::uint64_t peak_tape_steps = 0;      // in work and aside together
-  std::uint64_t peak_tape_records = 0;    // in memory
-  std::uint64_t spilled = 0;              // tapes that went to a file,
-  std::uint64_t peak_spilled_records = 0; // and what they have there at once
+  std::uint64_t longest_tape = 0;      // steps
+  std::uint64_t peak_tape_steps = 0;   // in work and aside together
+  std::uint64_t peak_tape_records = 0; // in memory
+  std::uint64_t spilled = 0;           // tapes that went to a file
   std::uint64_t peak_snapshot_bytes = 0;
   double replay_factor = 0; // (advanced + taped) / total; 1 for an empty run
 };

@@ -7,7 +7,7 @@
 #include <string_view>
 
 // Name, nanoseconds if nobody says otherwise (what `vmrun --calibrate` measured on one core of an AMD EPYC of the Zen 3
-// generation, rounded), and what takes so long.
+// generation, rounded, but for `spill` and `encode`, which are assumed), and what takes so long.
 #define CAIRN_COSTS(X)                                                                                                           \
   X(step, 2, "a step of the machine")                                                                                            \
   X(operation, 400, "an operation on tensors, beside what follows")                                                              \

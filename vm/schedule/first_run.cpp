@@ -28,12 +28,10 @@ constexpr std::uint64_t kMostGoodBase = std::uint64_t{1} << 16;
 constexpr std::uint64_t kLongestBase = std::uint64_t{1} << 20; // where there is no room for more states
 constexpr std::uint64_t kSnapshotBytes = std::uint64_t{32} << 20;
 constexpr std::uint64_t kMostSnapshots = 1 << 18;
-// Under a budget, the first tape is looked at once it has so many bytes, or such a part of the budget: if it is heavy, the run is
-// planned (budgeted.h).
-constexpr std::uint64_t kLook = 128;
+// Under a budget, the first tape is looked at once it has so many bytes, or kIntervalOfBudget of the budget: if it is heavy, the
+// run is planned (budgeted.h).
 constexpr std::uint64_t kLookAtMost = 16;
 constexpr std::uint64_t kLeastTapeBytes = std::uint64_t{1} << 15;
-constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 47;
 // Of a budget, each of two tapes (in work and aside) may take an eighth, and the snapshots a third.
 constexpr std::uint64_t kShare = 8;
 constexpr std::uint64_t kLeastLookBytes = kLeastPlanned / kShare;
@@ -55,7 +53,7 @@ std::uint64_t budget_of(const Spec& spec, const Resources& resources) {
 // What the schedule `budget` plans with; inside of another derivative operator it is a share, unless the spec says how much.
 std::uint64_t planned_budget(const Spec& spec, const Resources& resources) {
   const std::uint64_t budget = budget_of(spec, resources);
-  if (budget == 0) return kUnlimited;
+  if (budget == 0) return kUnlimitedBudget;
   return resources.alone || spec.memory != 0 ? budget : std::max<std::uint64_t>(1, budget / kShare);
 }
 
@@ -66,12 +64,12 @@ bool is_heavy(std::uint64_t steps, std::uint64_t records) { return records > ste
 // intervals are for small budgets alone.
 std::uint64_t first_piece(Spec::Kind kind, std::uint64_t budget) {
   const std::uint64_t least = std::clamp(budget / kLookAtMost, kLeastBase * kRecordBytes, kLeastTapeBytes);
-  return std::max(budget / kLook, kind == Spec::Kind::budget ? least : kLeastLookBytes) / kRecordBytes;
+  return std::max(budget / kIntervalOfBudget, kind == Spec::Kind::budget ? least : kLeastLookBytes) / kRecordBytes;
 }
 
 // How many steps have so many records.
 std::uint64_t steps_with(std::uint64_t some, std::uint64_t steps, std::uint64_t records) {
-  return static_cast<std::uint64_t>(std::min<Wide>(Wide{some} * steps / std::max<std::uint64_t>(1, records), kUnlimited));
+  return static_cast<std::uint64_t>(std::min<Wide>(Wide{some} * steps / std::max<std::uint64_t>(1, records), kUnlimitedBudget));
 }
 
 std::uint64_t base_for(std::uint64_t tape_bytes, std::uint64_t steps, std::uint64_t records) {
@@ -116,7 +114,7 @@ FirstRun::FirstRun(const Spec& spec, const Resources& resources)
   sparse_bytes_ = std::min(kMostSparseBytes, share_bytes_);
   if (resources.alone || kind_ == Spec::Kind::budget) budget_ = budget;
   frugal_ = kind_ == Spec::Kind::automatic && resources.alone && !resources.asked && spec.memory == 0;
-  if (frugal_ && budget == 0) budget_ = kUnlimited;
+  if (frugal_ && budget == 0) budget_ = kUnlimitedBudget;
   if (resources.alone && resources.spill_bytes > 0) {
     spill_bytes_ = static_cast<std::uint64_t>(resources.spill_bytes);
     spill_ticks_ = resources.spill_ticks;
@@ -271,10 +269,9 @@ std::uint64_t FirstRun::closer_look() const {
 
 // What no plan is known for may do with hardly any states, and with the shortest tapes.
 void FirstRun::reverse_with_few_states(std::uint64_t left) {
-  constexpr std::uint64_t kFew = 3;
   Slots slots;
   const std::uint32_t start = slots.take();
-  reversal_ = Reversal(Reversal::Cut::revolve, kLeastBase, kFew, {{0, start}}, slots, left);
+  reversal_ = Reversal(Reversal::Cut::revolve, kLeastBase, kFewestStates, {{0, start}}, slots, left);
   few_states_ = true;
   stage_ = Stage::reversing;
 }

@@ -3,7 +3,8 @@
 //
 // A tape that is in a file holds little memory until it is swept, and then all of it.
 //
-// Whatever costs the least for what it frees is let go of first. That is a tape which is heavy for what its interval takes to
+// This is a heuristic of our own, as a first run has to decide before anybody knows its length: whatever costs the least for what
+// it frees is let go of first. That is a tape which is heavy for what its interval takes to
 // run, wherever it lies, and a state between two gaps that can be on tape together. Between two tapes a state has no other use
 // than that the second of them may be let go of later.
 #pragma once

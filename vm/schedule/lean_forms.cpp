@@ -1,3 +1,4 @@
+// What a planner may choose among, made of what single intervals allow.
 #include "vm/schedule/lean_forms.h"
 
 #include <utility>
@@ -6,7 +7,9 @@ namespace cairn::schedule {
 namespace {
 
 // Tapes of a plan are lean up to such a form where a byte costs less than such a part of running its interval again: a ladder of
-// prices.
+// prices, at the top of which nothing is computed again that costs more than that. The first rung is there so that what costs
+// little can go where what costs as much as the interval stays. In random runs, where all of it costs much alike, it makes no
+// difference whether that is a quarter, half, an eighth or none.
 struct Rung {
   std::size_t form;
   std::uint64_t part;

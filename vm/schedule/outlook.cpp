@@ -1,3 +1,4 @@
+// Budgets by bisection: of a schedule's answers, which fit or do not, and take more or less time.
 #include "vm/schedule/outlook.h"
 
 #include <algorithm>
@@ -7,7 +8,6 @@ namespace cairn::schedule {
 
 namespace {
 
-constexpr std::uint64_t kUnlimitedBudget = std::uint64_t{1} << 47;
 constexpr std::uint64_t kBudgetParts = 32;
 constexpr std::uint64_t kFineParts = 100;
 constexpr int kMostQuestions = 12;    // until there is a budget that does

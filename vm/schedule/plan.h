@@ -40,13 +40,14 @@ struct Plan {
 
 // Which plans are looked at. With `simple`, tapes begin at a held state or end where everything is reversed already. With `mixed`
 // they lie anywhere, and states are held until what follows them is reversed. With `free`, states may be let go of before and
-// computed again.
+// computed again. Machines plan with `simple` alone, which takes a power of the length less, for hardly more time of the run. The
+// others are there to tell how much more: tests and measurements compare simple plans with all moves.
 enum class Family : std::uint8_t { simple, mixed, free };
 
 struct PlannerLimits {
   std::uint64_t table_bytes = std::uint64_t{64} << 20; // of all tables together, with what they are made from
   std::uint32_t cells = 250;                           // that a table counts memory in
-  std::optional<Family> family;                        // none: the largest that `table_bytes` and a second of time allow
+  std::optional<Family> family; // none, for tests: the largest that `table_bytes` and a second of time allow
 };
 
 class Tables;
@@ -64,7 +65,6 @@ public:
   Planner(const Planner&) = delete;
   Planner& operator=(const Planner&) = delete;
 
-  Family family() const { return family_; }
   // The modelled cost of the best plan within `budget` bytes, beside the initial state and whatever is older than the run; none
   // if there is no plan.
   std::optional<double> cost(std::uint64_t budget) const;

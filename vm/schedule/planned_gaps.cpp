@@ -1,3 +1,4 @@
+// Which planners are kept: those of the gaps that were asked about last.
 #include "vm/schedule/planned_gaps.h"
 
 #include <algorithm>

@@ -23,7 +23,14 @@ inline constexpr std::uint64_t kLeastBase = 16;
 inline constexpr std::uint64_t kRecordBytes = 32; // of a record on a tape
 // A tape that should stop may come to so many times as much, where that is a better place.
 inline constexpr std::uint64_t kOvershoot = 24;
-inline constexpr std::uint64_t kLeastPlanned = std::uint64_t{1} << 20; // bytes of the least budget that `auto` plans within
+inline constexpr std::uint64_t kLeastPlanned = std::uint64_t{1} << 20;    // bytes of the least budget that `auto` plans within
+inline constexpr std::uint64_t kUnlimitedBudget = std::uint64_t{1} << 47; // bytes, more than there are: sums stay within 64 bits
+// An interval of a planned run ends at first where its tape has such a part of the budget: once tapes have filled it, there are
+// about as many intervals as plans tell apart (kMost of budgeted.h).
+inline constexpr std::uint64_t kIntervalOfBudget = 128;
+// Where no plan is known to fit, a run is reversed with so many states at once, the initial one among them: a step is then run
+// again about as often as the cube root of the length says.
+inline constexpr std::uint64_t kFewestStates = 3;
 
 struct Action {
   enum class Kind : std::uint8_t {
@@ -148,9 +155,10 @@ struct Spec {
 bool parse(std::string_view text, Spec& spec, std::string& error);
 std::string to_string(const Spec& spec);
 
-// What an automatic choice may depend on: machine state alone, never clocks or the current level of an account.
+// What an automatic choice may depend on: machine state alone, never clocks, nor the current level of an account. (But what that
+// was when a device had no room becomes the budget of what begins again then, and is state from there on.)
 struct Resources {
-  std::int64_t budget_bytes = 0; // memory budget copied into the state when the program started; 0: none
+  std::int64_t budget_bytes = 0; // memory budget copied into the state when the program started, or that one; 0: none
   bool alone = false;            // no other derivative operator is around this one, with tapes and states of its own
   bool asked = false;            // somebody said how much memory there is: plans may take all of it
   bool survey = false;           // the run is only to be got to know: it is not reversed,
