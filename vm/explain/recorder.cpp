@@ -186,19 +186,20 @@ void Recorder::holders(Holders holders) {
   now_.held = std::move(holders);
 }
 
-bool Recorder::take_others_of_same(const schedule::Schedule::Foreseen& plan) {
+bool Recorder::take_others_of_same(const schedule::Schedule::Foreseen& plan, bool known) {
   const auto last = looked_.find(now_.place);
   if (last == looked_.end()) return false;
   const Looked& at = last->second;
-  if (at.executed != plan.executed || at.budget != plan.budget || at.one_tape != plan.one_tape || at.time != plan.time)
+  if (at.known != known || at.executed != plan.executed || at.budget != plan.budget || at.one_tape != plan.one_tape ||
+      at.time != plan.time)
     return false;
   now_.others = at.others;
   return true;
 }
 
-void Recorder::note_others(const schedule::Schedule::Foreseen& plan) {
+void Recorder::note_others(const schedule::Schedule::Foreseen& plan, bool known) {
   if (looked_.size() < kMostPlaces || looked_.contains(now_.place))
-    looked_[now_.place] = {plan.executed, plan.budget, plan.one_tape, plan.time, now_.others};
+    looked_[now_.place] = {plan.executed, plan.budget, plan.one_tape, plan.time, known, now_.others};
 }
 
 const Gradient& Recorder::finish() {

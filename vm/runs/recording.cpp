@@ -154,11 +154,11 @@ void look_at_other_budgets(explain::Recorder& recorder, const CheckpointState& s
   const auto plan = s.schedule->foreseen();
   if (!plan) return;
   explain::Gradient& g = recorder.gradient();
-  if (recorder.take_others_of_same(*plan)) return;
+  if (recorder.take_others_of_same(*plan, s.known)) return;
   try {
     for (const std::uint64_t budget : {plan->budget - plan->budget / 4, plan->budget + plan->budget / 4})
       if (const auto prospect = s.schedule->prospect(budget)) g.others.push_back({budget, prospect->time, prospect->fits});
-    recorder.note_others(*plan);
+    recorder.note_others(*plan, s.known);
   } catch (const ops::Cancelled&) {
     g.others.clear(); // the machine stops behind this gradient
   }
