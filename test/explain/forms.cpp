@@ -71,7 +71,7 @@ TEST_CASE("seconds are those while the machine ran, from the first beginning to 
   opening.serial = 7;
   recorder.begin(opening, {});
   run(1);
-  now += 100;                  // it stands still
+  now += 100; // it stands still
   {
     const Stopwatch::Going going(&recorder.watch);
     const Stopwatch::Halted halted(recorder.watch), once_more(recorder.watch);
@@ -101,7 +101,8 @@ TEST_CASE("time is told by a clock and as modelled") {
   CHECK(value("seconds_of_one_tape").is_null());
   g.time_of_one_tape = 1.2;
   g.seconds_of_one_tape = 0.05;
-  CHECK(told() == "0.75 s measured; the plan alone takes 1.20 of the 50 ms that one tape of the whole run would take, as modelled");
+  CHECK(told() ==
+        "0.75 s measured; the plan alone takes 1.20 of the 50 ms that one tape of the whole run would take, as modelled");
   g.predicted = Outcome();
   g.predicted->seconds = 0.06;
   CHECK(told() == "0.75 s measured, 60 ms predicted: 1.20 of the 50 ms that one tape of the whole run would take, as modelled");

@@ -256,11 +256,12 @@ void Session::look_at_size(const std::string& file) const {
   const std::uint64_t size = worth_reading(file);
   if (!options_.spill.empty() && &file == &options_.resume) return; // much of it may go there
   if (options_.memory_bytes != 0 && size > kBeside && size - kBeside > options_.memory_bytes)
-    throw Leave{kOverBudget, file + ": error: a file of " + std::to_string(size) + " bytes does not fit into the memory budget" +
-                                 (&file == &options_.resume ? "; if it was saved by a run with --spill, --spill=DIR does, as most "
-                                                              "of it then goes to a file again"
-                                                            : "") +
-                                 "\n"};
+    throw Leave{kOverBudget,
+                file + ": error: a file of " + std::to_string(size) + " bytes does not fit into the memory budget" +
+                    (&file == &options_.resume ? "; if it was saved by a run with --spill, --spill=DIR does, as most "
+                                                 "of it then goes to a file again"
+                                               : "") +
+                    "\n"};
 }
 
 ModuleHandle Session::compiled_or_read() const {

@@ -72,8 +72,8 @@ public:
   }
   void holders(Holders holders);
   Gradient& gradient() { return now_; }
-  // What was found of other budgets for the last gradient from the same place, if that was planned alike: known from an earlier one
-  // or not. And what to remember of this one.
+  // What was found of other budgets for the last gradient from the same place, if that was planned alike: known from an earlier
+  // one or not. And what to remember of this one.
   bool take_others_of_same(const schedule::Schedule::Foreseen& plan, bool known);
   void note_others(const schedule::Schedule::Foreseen& plan, bool known);
   // It has ended: its timeline is in it, it is kept if that was asked for, and counted among the calls from its place.

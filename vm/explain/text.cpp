@@ -253,8 +253,9 @@ std::string calls_text(const Calls::Sums& s) {
 
 std::string in_a_line(const Calls& c) {
   const std::uint64_t first = c.told + 1;
-  const std::string calls = first == c.number ? fmt::format("gradient at {}, call {}", c.place, grouped(first))
-                                              : fmt::format("gradients at {}, calls {} to {}", c.place, grouped(first), grouped(c.number));
+  const std::string calls = first == c.number
+                                ? fmt::format("gradient at {}, call {}", c.place, grouped(first))
+                                : fmt::format("gradients at {}, calls {} to {}", c.place, grouped(first), grouped(c.number));
   return fmt::format("{}: {}\n", calls, calls_text(c.untold));
 }
 
