@@ -71,7 +71,13 @@ TEST_CASE("seconds are those while the machine ran, from the first beginning to 
   opening.serial = 7;
   recorder.begin(opening, {});
   run(1);
-  now += 100;                  // it stands still
+  now += 100; // it stands still
+  {
+    const Stopwatch::Going going(&recorder.watch);
+    const Stopwatch::Halted halted(recorder.watch), once_more(recorder.watch);
+    now += 10; // of a report
+  }
+  const Stopwatch::Halted in_vain(recorder.watch);
   recorder.begin(opening, {}); // again, with less memory
   run(0.5);
   CHECK(recorder.unfinished({})->measured.seconds == 1.5);
@@ -96,11 +102,10 @@ TEST_CASE("time is told by a clock and as modelled") {
   g.time_of_one_tape = 1.2;
   g.seconds_of_one_tape = 0.05;
   CHECK(told() ==
-        "0.75 s measured: 15.00 of the 50 ms that one tape of the whole run would take, as modelled; the plan alone takes 1.20");
+        "0.75 s measured; the plan alone takes 1.20 of the 50 ms that one tape of the whole run would take, as modelled");
   g.predicted = Outcome();
   g.predicted->seconds = 0.06;
-  CHECK(told() ==
-        "0.75 s measured, 60 ms predicted: 15.00 and 1.20 of the 50 ms that one tape of the whole run would take, as modelled");
+  CHECK(told() == "0.75 s measured, 60 ms predicted: 1.20 of the 50 ms that one tape of the whole run would take, as modelled");
   CHECK(value("seconds")["predicted"] == 0.06);
   CHECK(value("seconds")["measured"] == 0.75);
   CHECK(value("seconds_of_one_tape") == 0.05);
@@ -109,6 +114,34 @@ TEST_CASE("time is told by a clock and as modelled") {
   CHECK(told() ==
         "0.75 s measured of what was seen, 60 ms predicted: 1.20 of the 50 ms that one tape of the whole run would take, as "
         "modelled; within 3.0 MiB it would be 1.50");
+}
+
+TEST_CASE("other budgets are looked at once for a plan in a place") {
+  Recorder recorder;
+  recorder.wishes.keep = true;
+  const cairn::schedule::Schedule::Foreseen plan = {1000, 1 << 20, 0, 1 << 20, 1.25, 5000};
+  const auto begin = [&](const char* place) {
+    Recorder::Opening opening;
+    opening.place = place;
+    recorder.begin(opening, {});
+  };
+  begin("a.scm:1:2");
+  CHECK_FALSE(recorder.take_others_of_same(plan, false));
+  recorder.gradient().others.push_back({3 << 20, 1.5, true});
+  recorder.note_others(plan, false);
+  begin("a.scm:1:2");
+  CHECK(recorder.gradient().others.empty());
+  auto other = plan;
+  other.peak += 100; // what is older than a gradient may be a little more from call to call
+  CHECK(recorder.take_others_of_same(other, false));
+  REQUIRE(recorder.gradient().others.size() == 1);
+  CHECK(recorder.gradient().others[0].time == 1.5);
+  begin("a.scm:1:2");
+  CHECK_FALSE(recorder.take_others_of_same(plan, true));
+  other.time = 1.26;
+  CHECK_FALSE(recorder.take_others_of_same(other, false));
+  begin("a.scm:3:4");
+  CHECK_FALSE(recorder.take_others_of_same(plan, false));
 }
 
 TEST_CASE("a gradient that nobody saw begin is told as far as it was seen") {
@@ -154,6 +187,8 @@ TEST_CASE("calls from one place are told in full three times, then summed up") {
   REQUIRE(rest.size() == 1);
   CHECK(in_a_line(rest[0]) == "gradients at a.scm:1:2, calls 101 to 130: 101 to 130 steps, replay 1.0000, 4.9 KiB at the peak\n");
   CHECK(recorder.rest().empty());
+  record(recorder, "a.scm:1:2", 131);
+  CHECK(in_a_line(recorder.rest().at(0)) == "gradient at a.scm:1:2, call 131: 131 steps, replay 1.0000, 4.9 KiB at the peak\n");
   CHECK(recorder.kept().size() == 3);
 }
 

@@ -46,7 +46,7 @@ class Page(html.parser.HTMLParser):
 
 def without_clock(text):
     """What a clock has measured, masked: all else is the same whenever it is run."""
-    return re.sub(r"[\d.e+-]+ m?s measured(.*: )[\d.]+( and)?", r"? measured\1?\2", text)
+    return re.sub(r"[\d.e+-]+ m?s measured", "? measured", text)
 
 
 class Explanations(ToolTest):
@@ -203,7 +203,7 @@ class Explanations(ToolTest):
         self.assertEqual(lines[0], "gradient 1 at a.scm:4:13")
         self.assertEqual([line[2:13].rstrip() for line in lines[1:]], ["schedule", "in short", "replay", "memory", "time", "tapes", "snapshots", "at the peak"])
         self.assertIn("the budget is 8.0 MiB", lines[4])
-        self.assertRegex(lines[5], r"  time         [\d.e+-]+ m?s measured, [\d.]+ ms predicted: \d+\.\d\d and 1\.50 of the [\d.]+ ms that one tape of the whole")
+        self.assertRegex(lines[5], r"  time         [\d.e+-]+ m?s measured, [\d.]+ ms predicted: 1\.50 of the [\d.]+ ms that one tape of the whole")
         self.assertIn("1 at once and 232 bytes measured, 1 and 232 bytes predicted", lines[7])
         self.assertIn("objects ", lines[8])
         self.assertNotIn("-", lines[8][13:])

@@ -36,6 +36,7 @@ MISTAKES = [
      ["a.scm:2:11: error: unbound name 'distnace'; did you mean 'distance'?"]),
     ("a parenthesis too few", "(define (f x)\n  (* x (+ x 1))\n\n(display (f 2))\n", [], 2, ["a.scm:1:1: error: "]),
     ("an option misspelt", "(display 1)\n", ["--memroy=1GiB"], 2, ["vmrun: error: there is no option --memroy; did you mean --memory?"]),
+    ("an option cut short", "(display 1)\n", ["--mem=1GiB"], 2, ["vmrun: error: there is no option --mem; did you mean --memory?"]),
     ("an end forgotten", "(define (count n)\n  (+ 1 (count (- n 1))))\n(display (count 10))\n", ["--memory=20MB"], 3,
      ["a.scm:2:8: error: memory budget of 19.1 MiB exceeded", "calls of count wait for each other's values", "does the recursion end?",
       "in count at a.scm:2:8"]),

@@ -81,7 +81,9 @@ class Plan(ToolTest):
     def test_where_memory_is_gone_a_budget_is_named(self):
         self.write("a.scm", TENSORS.replace("128 128", "224 224").replace("150", "60"))
         errors = self.vmrun("--checkpoint=tape", "--memory=3MiB", "a.scm", code=3).errors
-        self.assertIn("under the schedule tape; auto, the default, plans what fits the budget", errors)
+        far = re.search(r"had come (\d+) steps far under the schedule tape; auto, the default, plans what fits the budget", errors)
+        self.assertIsNotNone(far, errors)
+        self.assertGreater(int(far.group(1)), 20)
         layers = os.path.join(os.path.dirname(__file__), "..", "..", "samples", "layers.scm")
         memory, names = 12 << 10, []
         while (done := self.vmrun(f"--memory={memory}KiB", layers, "checkpoint-*j", "48", code=None)).returncode != 0:
@@ -163,6 +165,30 @@ class Plan(ToolTest):
             self.assertGreater(len(rows), 5)
             self.assertEqual(len(set(rows)), len(rows), rows)
             self.assertEqual({unit for number, unit in rows}, {"KiB" if words[0] == "gpt.scm" else "MiB"})
+
+    def test_more_memory_takes_no_longer(self):
+        for layers, size, budget in ((60, 128, 1900), (100, 128, 2300), (150, 96, 4000)):
+            self.write("a.scm", TENSORS.replace("128", str(size)).replace("150", str(layers)))
+            times = [time for size, time in self.curve(self.vmrun("--plan", f"--memory={budget}KiB", "a.scm").output)]
+            self.assertEqual(times, sorted(times, reverse=True), (layers, size, budget))
+
+    def test_a_budget_below_the_least_has_no_time(self):
+        self.write("a.scm", TENSORS.replace("128", "256"))
+        least = self.curve(self.vmrun("--plan", "a.scm").output)[0][0]
+        for budget in (least, least - least // 50):
+            output = self.vmrun("--plan", f"--memory={budget}KiB", "a.scm").output
+            self.assertEqual("the budget of this run" in output, budget == least, output)
+            self.assertEqual(f"within the {budget}KiB of this run no plan is known" in output, budget != least, output)
+
+    def test_a_file_is_counted(self):
+        self.write("a.scm", TENSORS.replace("128", "256").replace("150", "80"))
+        options = ("--memory=2900KiB", "a.scm")
+        without, with_file = (re.search(r"([\d.]+) +the budget of this", self.vmrun("--plan", *file, *options).output) for file in ((), ("--spill=.",)))
+        self.vmrun("--explain=a.json", "--spill=.", *options)
+        real = json.loads(self.read("a.json"))["gradients"][0]
+        self.assertLess(real["time_of_one_tape"], 1.3)
+        self.assertLess(abs(float(with_file[1]) - real["time_of_one_tape"]), .1)
+        self.assertGreater(float(without[1]), 1.5)
 
     def test_what_rules_make_is_counted(self):
         adam = "(adam .01)"

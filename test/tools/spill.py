@@ -231,6 +231,8 @@ class Spill(ToolTest):
         size = os.path.getsize(self.path("z"))
         self.assertGreater(size, 100 << 20)
         self.vmrun("--spill=disk,1GiB", "--memory=5MiB", "--resume=z", "--steps=10", "--save=y", "--stats=s", code=75)
+        without = self.vmrun("--memory=5MiB", "--resume=y", code=3).errors
+        self.assertIn("does not fit into the memory budget; if it was saved by a run with --spill, --spill=DIR does", without)
         if "ASAN_OPTIONS" not in os.environ:  # AddressSanitizer keeps what was freed for a while
             self.assertLess(json.loads(self.read("s"))["rss_peak_bytes"], 50 << 20)
         self.assertLess(abs(os.path.getsize(self.path("y")) - size), 1 << 20)

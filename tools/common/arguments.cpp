@@ -75,6 +75,12 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// What is left out at the end is no more than one slip.
+std::size_t difference(std::string_view letters, std::string_view known) {
+  constexpr std::size_t kLeast = 3; // letters that say which
+  return letters.size() >= kLeast && known.starts_with(letters) ? 1 : distance(letters, known);
+}
+
 // The complaint about the first word that looks like an option and is none; nothing if there is no such word.
 std::optional<std::string> unknown_option(const CLI::App& app, const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -89,7 +95,7 @@ std::optional<std::string> unknown_option(const CLI::App& app, const std::vector
     std::size_t least = letters.size() / 3 + 1; // more than that is no slip
     for (const CLI::Option* option : app.get_options())
       for (const std::string& known : option->get_lnames())
-        if (std::size_t d = distance(letters, known); d < least || (d == least && (best.empty() || known < best))) {
+        if (std::size_t d = difference(letters, known); d < least || (d == least && (best.empty() || known < best))) {
           least = d;
           best = known;
         }

@@ -38,6 +38,7 @@ void Recorder::forget() {
   open_ = false;
   gradients_ = 0;
   calls_.clear();
+  looked_.clear();
   tiled_.clear();
   kept_.clear();
   broken_off_.reset();
@@ -183,6 +184,22 @@ void Recorder::act(const schedule::Action& action, std::uint64_t position, std::
 void Recorder::holders(Holders holders) {
   asked_ = holders.level;
   now_.held = std::move(holders);
+}
+
+bool Recorder::take_others_of_same(const schedule::Schedule::Foreseen& plan, bool known) {
+  const auto last = looked_.find(now_.place);
+  if (last == looked_.end()) return false;
+  const Looked& at = last->second;
+  if (at.known != known || at.executed != plan.executed || at.budget != plan.budget || at.one_tape != plan.one_tape ||
+      at.time != plan.time)
+    return false;
+  now_.others = at.others;
+  return true;
+}
+
+void Recorder::note_others(const schedule::Schedule::Foreseen& plan, bool known) {
+  if (looked_.size() < kMostPlaces || looked_.contains(now_.place))
+    looked_[now_.place] = {plan.executed, plan.budget, plan.one_tape, plan.time, known, now_.others};
 }
 
 const Gradient& Recorder::finish() {

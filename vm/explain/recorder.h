@@ -72,6 +72,10 @@ public:
   }
   void holders(Holders holders);
   Gradient& gradient() { return now_; }
+  // What was found of other budgets for the last gradient from the same place, if that was planned alike: known from an earlier
+  // one or not. And what to remember of this one.
+  bool take_others_of_same(const schedule::Schedule::Foreseen& plan, bool known);
+  void note_others(const schedule::Schedule::Foreseen& plan, bool known);
   // It has ended: its timeline is in it, it is kept if that was asked for, and counted among the calls from its place.
   const Gradient& finish();
   bool due_in_full() const { return full_; }
@@ -123,6 +127,13 @@ private:
   std::uint64_t gradients_ = 0;
   std::map<std::string, Calls> calls_;
   std::map<std::string, Tiled> tiled_;
+  struct Looked { // at other budgets
+    std::uint64_t executed = 0, budget = 0, one_tape = 0;
+    double time = 1;
+    bool known = false;
+    std::vector<OtherBudget> others;
+  };
+  std::map<std::string, Looked> looked_; // by place
   std::vector<Gradient> kept_;
   std::optional<Gradient> broken_off_;
 };

@@ -33,6 +33,22 @@ public:
     Stopwatch* watch_;
   };
 
+  // While it is there, the watch stands still if it goes.
+  class Halted {
+  public:
+    explicit Halted(Stopwatch& watch) : watch_(watch.since_ != kHalted ? &watch : nullptr) {
+      if (watch_ != nullptr) watch_->halt();
+    }
+    ~Halted() {
+      if (watch_ != nullptr) watch_->go();
+    }
+    Halted(const Halted&) = delete;
+    Halted& operator=(const Halted&) = delete;
+
+  private:
+    Stopwatch* watch_;
+  };
+
 private:
   static constexpr double kHalted = -1;
   Clock clock_;

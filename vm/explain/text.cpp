@@ -31,18 +31,16 @@ std::string others_text(const Gradient& g) {
   return out;
 }
 
-// By a clock, and as modelled: in seconds, and beside what one tape of the whole run would take.
+// By a clock, and as modelled: in seconds, and beside what one tape of the whole run would take. A machine that is busy, or
+// another than that of the table of costs, has its own ratio of the two, which would say nothing of the schedule.
 std::string time_text(const Gradient& g) {
   const Outcome none, &p = g.predicted ? *g.predicted : none;
-  const double measured = g.measured.seconds.value_or(0);
-  std::string out = fmt::format("{} measured{}", seconds_text(measured), g.whole ? "" : " of what was seen");
+  std::string out =
+      fmt::format("{} measured{}", seconds_text(g.measured.seconds.value_or(0)), g.whole ? "" : " of what was seen");
   if (p.seconds) out += fmt::format(", {} predicted", seconds_text(*p.seconds));
   if (!g.time_of_one_tape) return out;
-  const std::string modelled = fmt::format("{:.2f}", *g.time_of_one_tape);
-  out += g.whole ? fmt::format(": {:.2f}{}", measured / g.seconds_of_one_tape, p.seconds ? " and " + modelled : "")
-                 : ": " + modelled;
-  out += fmt::format(" of the {} that one tape of the whole run would take, as modelled", seconds_text(g.seconds_of_one_tape));
-  if (g.whole && !p.seconds) out += fmt::format("; the plan alone takes {}", modelled);
+  out += fmt::format("{} {:.2f} of the {} that one tape of the whole run would take, as modelled",
+                     p.seconds ? ":" : "; the plan alone takes", *g.time_of_one_tape, seconds_text(g.seconds_of_one_tape));
   return out + others_text(g);
 }
 
@@ -137,8 +135,9 @@ std::vector<Row> rows(const Gradient& g) {
   if (planned) {
     rows.push_back({"snapshots", fmt::format("{} at once", grouped(g.measured.states))});
   } else {
-    rows.push_back({"tapes", fmt::format("{} at the peak measured{}", bytes_text(signed_bytes(g.measured.tapes)),
-                                         parts ? fmt::format(", {} predicted", bytes_text(signed_bytes(p.tapes))) : "")});
+    rows.push_back({"tapes", fmt::format("{} at the peak measured{}{}", bytes_text(signed_bytes(g.measured.tapes)),
+                                         parts ? fmt::format(", {} predicted", bytes_text(signed_bytes(p.tapes))) : "",
+                                         g.held.tensors == 0 ? "" : "; tensors count as often as they are kept")});
     rows.push_back(
         {"snapshots",
          fmt::format("{} at once and {} measured{}", grouped(g.measured.states), bytes_text(signed_bytes(g.measured.state_bytes)),
@@ -253,8 +252,11 @@ std::string calls_text(const Calls::Sums& s) {
 }
 
 std::string in_a_line(const Calls& c) {
-  return fmt::format("gradients at {}, calls {} to {}: {}\n", c.place, grouped(c.told + 1), grouped(c.number),
-                     calls_text(c.untold));
+  const std::uint64_t first = c.told + 1;
+  const std::string calls = first == c.number
+                                ? fmt::format("gradient at {}, call {}", c.place, grouped(first))
+                                : fmt::format("gradients at {}, calls {} to {}", c.place, grouped(first), grouped(c.number));
+  return fmt::format("{}: {}\n", calls, calls_text(c.untold));
 }
 
 } // namespace cairn::explain

@@ -25,6 +25,13 @@ void note_updates(const Engine& engine, const CheckpointState& s, schedule::Sche
   }
 }
 
+// That were executed of the interval that the run is in.
+std::uint64_t steps_of_interval(const Engine& engine, const CheckpointState& s) {
+  for (const machine::Run& run : engine.runs)
+    if (run.state != nullptr && run.run_state() == &s) return engine.clock - run.start;
+  return 0;
+}
+
 } // namespace
 
 void explain_checkpoint(Engine& engine, const CheckpointState& s) {
@@ -47,7 +54,7 @@ std::string CheckpointState::memory_hint(const Engine& engine) const {
   if (!plans)
     return fmt::format("\n  the run of checkpoint-*j had come {} steps far under the schedule {}; auto, the default, plans what "
                        "fits the budget",
-                       current.position, schedule::to_string(asked));
+                       current.position + steps_of_interval(engine, *this), schedule::to_string(asked));
   const auto budget = static_cast<std::uint64_t>(std::max<std::int64_t>(0, engine.accounts().budget()));
   const bool again = first.schedule != nullptr;
   std::optional<std::uint64_t> enough;

@@ -41,8 +41,10 @@ explain::Recorder::Moment moment(const Engine& engine, const CheckpointState& s)
   return now;
 }
 
-// A program is not worse off for being watched: where the host has no memory for an explanation, that is lost.
+// A program is not worse off for being watched: where the host has no memory for an explanation, that is lost; and what it takes
+// to make one is no time of the gradient.
 template <class F> void without_harm(Engine& engine, F&& f) {
+  const explain::Stopwatch::Halted halted(engine.recorder->watch);
   try {
     f();
   } catch (const std::bad_alloc&) {
@@ -146,13 +148,17 @@ void foresee_time(const CheckpointState& s, explain::Gradient& g) {
   if (g.predicted && g.time_of_one_tape) g.predicted->seconds = *g.time_of_one_tape * g.seconds_of_one_tape;
 }
 
-// A quarter less and a quarter more.
-void look_at_other_budgets(const CheckpointState& s, explain::Gradient& g) {
+// A quarter less and a quarter more. That is planned anew, which may take longer than a gradient does; so where the one before
+// from this place had the same plan, what was found then is told again.
+void look_at_other_budgets(explain::Recorder& recorder, const CheckpointState& s) {
   const auto plan = s.schedule->foreseen();
   if (!plan) return;
+  explain::Gradient& g = recorder.gradient();
+  if (recorder.take_others_of_same(*plan, s.known)) return;
   try {
     for (const std::uint64_t budget : {plan->budget - plan->budget / 4, plan->budget + plan->budget / 4})
       if (const auto prospect = s.schedule->prospect(budget)) g.others.push_back({budget, prospect->time, prospect->fits});
+    recorder.note_others(*plan, s.known);
   } catch (const ops::Cancelled&) {
     g.others.clear(); // the machine stops behind this gradient
   }
@@ -277,7 +283,7 @@ void record_end(Engine& engine, const CheckpointState& s) {
     if (recorder.detailed()) g.predicted = predicted(engine, s);
     if (recorder.detailed()) g.tiers = tiers_of(engine, g.predicted ? g.predicted->peak : std::nullopt);
     if (recorder.detailed()) foresee_time(s, g);
-    if (recorder.detailed()) look_at_other_budgets(s, g);
+    if (recorder.detailed()) look_at_other_budgets(recorder, s);
     if (recorder.detailed()) g.profile = s.schedule->intervals();
     const explain::Gradient& ended = recorder.finish();
     if (!engine.options.explain) return;

@@ -20,12 +20,16 @@ constexpr std::size_t kRows = 10;
 
 std::string bytes(std::uint64_t n) { return explain::bytes_text(static_cast<std::int64_t>(n)); }
 
-// With a row of its own for the budget that the program has.
+// With a row of its own for the budget that the program has, unless that is less than the least: a plan may be known for it as
+// the run was seen, but not with what is left for a run that comes to other intervals. Whatever fits into less memory fits into
+// more, so more does not take longer, whatever the plan for just that much would.
 std::string table(std::vector<schedule::Point> curve, std::uint64_t budget, std::optional<double> time) {
   const std::uint64_t least = curve.front().budget, whole = curve.back().budget;
   const auto is_budget = [&](const schedule::Point& point) { return point.budget == budget; };
+  if (budget < least) time.reset();
   if (time && budget < whole && std::none_of(curve.begin(), curve.end(), is_budget)) curve.push_back({budget, *time});
   std::sort(curve.begin(), curve.end(), [](const schedule::Point& a, const schedule::Point& b) { return a.budget < b.budget; });
+  for (std::size_t i = 1; i < curve.size(); ++i) curve[i].time = std::min(curve[i].time, curve[i - 1].time);
   // Where two of them would look alike, all are told more exactly.
   const auto alike = [](const schedule::Point& a, const schedule::Point& b) {
     return explain::size_text(a.budget) == explain::size_text(b.budget);

@@ -10,6 +10,8 @@ namespace cairn::schedule {
 namespace {
 
 constexpr std::uint64_t kSurveyed = 64; // intervals of a survey that knows the run
+// The same where there is a file. Tapes come back from it one by one, so that the least budget is a matter of how short they are.
+constexpr std::uint64_t kSurveyedWithFile = 128;
 
 } // namespace
 
@@ -50,7 +52,7 @@ std::uint64_t Budgeted::cost_of_steps(std::uint64_t steps) const {
 std::uint64_t Budgeted::good_piece() const {
   std::uint64_t bytes = last_.bytes;
   for (std::size_t i = 0; i < profile_.size() && !handed_over_; ++i) bytes += tape_bytes(profile_, i, i + 1);
-  return handed_over_ ? 0 : bytes / kSurveyed / kRecordBytes;
+  return handed_over_ ? 0 : bytes / (spill_bytes_ == 0 ? kSurveyed : kSurveyedWithFile) / kRecordBytes;
 }
 
 // As weighing it told this interval, with births counted from the first one of the profile on.
