@@ -9,13 +9,13 @@
 (define (%tile-work segment prepared tile)
   (let* ((nodes (vector-ref segment 5))
          (out (map (lambda (n) (%output-box (vector-ref nodes n) (vector-ref segment 0) tile)) (vector-ref segment 3)))
-         (boxes (fold-left (lambda (boxes n box) (if box (%with-box boxes n box) boxes)) '() (vector-ref segment 3) out)))
+         (boxes (fold-left (lambda (boxes n box) (if box (%with-box boxes n box) boxes)) (make-vector (vector-length nodes) #f) (vector-ref segment 3) out)))
     (let %tile-work/loop ((members prepared) (boxes boxes) (work '()))
       (if (null? members)
-          (list work (map (lambda (n) (%box-of n boxes)) (vector-ref segment 2)) out)
-          (let* ((member (caar members)) (n (vector-ref member 0)) (box (%box-of n boxes)))
+          (list work (map (lambda (n) (vector-ref boxes n)) (vector-ref segment 2)) out)
+          (let* ((member (caar members)) (box (vector-ref boxes (vector-ref member 0))))
             (if box
-                (let* ((box (%with-whole-lines (vector-ref member 1) box)) (regions (%regions (vector-ref member 1) (cdar members) box)) (boxes (remove (lambda (entry) (= n (car entry))) boxes)))
+                (let* ((box (%with-whole-lines (vector-ref member 1) box)) (regions (%regions (vector-ref member 1) (cdar members) box)))
                   (%tile-work/loop (cdr members) (%with-boxes (%node-operands (vector-ref member 1)) regions boxes) (cons (cons member (cons box regions)) work)))
                 (%tile-work/loop (cdr members) boxes work)))))))
 
@@ -25,11 +25,9 @@
 (define (%output-box node counts tile) (%part-box (%node-sizes node) (%node-axes node) counts tile))
 (define (%with-item l i x) (if (= i 0) (cons x (cdr l)) (cons (car l) (%with-item (cdr l) (- i 1) x))))
 
-(define (%box-of n boxes) (let ((found (assv n boxes))) (if found (cdr found) #f)))
+; Boxes by number, #f where nothing is wanted.
 (define (%with-box boxes n box)
-  (cond ((null? boxes) (list (cons n box)))
-        ((= n (caar boxes)) (cons (cons n (%hull (cdar boxes) box)) (cdr boxes)))
-        (else (cons (car boxes) (%with-box (cdr boxes) n box)))))
+  (let ((known (vector-ref boxes n))) (vector-update boxes n (if known (%hull known box) box))))
 (define (%with-boxes operands regions boxes)
   (cond ((null? operands) boxes)
         ((not (car regions)) (%with-boxes (cdr operands) (cdr regions) boxes))

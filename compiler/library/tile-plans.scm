@@ -286,9 +286,9 @@
   (let* ((nodes (vector-ref view 0))
          (outputs (%outputs members view))
          (none (make-vector (vector-length nodes) #f))
-         (used (%marked (append-map (lambda (n) (%nodes-in (%node-operands (vector-ref nodes n)))) members) none))
          (inside (%marked members none))
-         (inputs (filter (lambda (n) (if (vector-ref used n) (not (vector-ref inside n)) #f)) (iota (vector-length nodes)))))
+         (used (append-map (lambda (n) (%nodes-in (%node-operands (vector-ref nodes n)))) members))
+         (inputs (%distinct (sort-list < (filter (lambda (n) (not (vector-ref inside n))) used)))))
     (vector tiles (%with-dead (reverse members) nodes (%marked outputs none) '()) inputs outputs
             (append-map (lambda (n) (%leaves-in (%node-operands (vector-ref nodes n)))) members)
             nodes)))
