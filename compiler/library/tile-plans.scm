@@ -35,7 +35,7 @@
   (let ((home (%node-residence (vector-ref nodes 0))))
     (for-each (lambda (node)
                 (if (not (eq? home (%node-residence node)))
-                    (error (format "tiled: of what f computes some is on ~a and some on ~a, and tiles are dealt over devices where all is on one: let f move nothing" home (%node-residence node)))))
+                    (error (format "of what f computes some is on ~a and some on ~a, and tiles are dealt over devices where all is on one: let f move nothing" home (%node-residence node)))))
               (vector->list nodes))))
 (define (%plan-nodes plan) (vector-ref plan 0))
 (define (%plan-steps plan) (vector-ref plan 1))
@@ -90,7 +90,7 @@
   (let* ((nodes (vector-ref view 0)) (budget (memory-budget)))
     (define (said n bytes how cure)
       (let* ((node (vector-ref nodes n)) (place (%text-of-place (%node-place node))))
-        (error (format "tiled: ~a~a does not fit into the memory: ~a, ~a bytes with its result, and --memory has ~a; ~a"
+        (error (format "~a~a does not fit into the memory: ~a, ~a bytes with its result, and --memory has ~a; ~a"
                        (%node-operator node) (if (string=? place "") "" (format " (in ~a)" place)) how bytes budget cure))))
     (define (bytes-of node elements) (* (%bytes-of (%node-type node)) elements))
     (define (view? node) (memq (%node-operator node) '(view permute transpose)))
