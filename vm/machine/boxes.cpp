@@ -74,7 +74,10 @@ private:
     ops::Shape axes;
     for (int i = 0; i < starts.count; ++i) axes.push_back(0);
     Box box = Box::whole(axes);
-    for (int i = 0; i < box.rank(); ++i) box[i] = {starts[i], starts[i] + sizes[i]};
+    for (int i = 0; i < box.rank(); ++i) {
+      if (starts[i] < 0 || sizes[i] < 0 || starts[i] > value::kMostInteger - sizes[i]) refuse(told);
+      box[i] = {starts[i], starts[i] + sizes[i]};
+    }
     return box;
   }
 
