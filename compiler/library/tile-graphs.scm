@@ -59,7 +59,7 @@
         ((pair? v)
          (let* ((a (%visit-structure (car v) seen)) (d (%visit-structure (cdr v) (cdr a))))
            (cons (cons 'pair (cons (car a) (car d))) (cdr d))))
-        ((capsule? v) (error "tiled: f gives a capsule, and what a run within f holds is recorded: resume it within f, or interrupt outside"))
+        ((capsule? v) (error "f gives a capsule, and what a run within f holds is recorded: resume it within f, or interrupt outside"))
         ((vector? v)
          (let ((l (%visit-structure (vector->list v) seen))) (cons (cons 'vector (car l)) (cdr l))))
         (else (cons (cons 'is v) seen))))

@@ -35,7 +35,7 @@
   (let ((home (%node-residence (vector-ref nodes 0))))
     (for-each (lambda (node)
                 (if (not (eq? home (%node-residence node)))
-                    (error (format "tiled: of what f computes some is on ~a and some on ~a, and tiles are dealt over devices where all is on one: let f move nothing" home (%node-residence node)))))
+                    (error (format "of what f computes some is on ~a and some on ~a, and tiles are dealt over devices where all is on one: let f move nothing" home (%node-residence node)))))
               (vector->list nodes))))
 (define (%plan-nodes plan) (vector-ref plan 0))
 (define (%plan-steps plan) (vector-ref plan 1))
@@ -90,7 +90,7 @@
   (let* ((nodes (vector-ref view 0)) (budget (memory-budget)))
     (define (said n bytes how cure)
       (let* ((node (vector-ref nodes n)) (place (%text-of-place (%node-place node))))
-        (error (format "tiled: ~a~a does not fit into the memory: ~a, ~a bytes with its result, and --memory has ~a; ~a"
+        (error (format "~a~a does not fit into the memory: ~a, ~a bytes with its result, and --memory has ~a; ~a"
                        (%node-operator node) (if (string=? place "") "" (format " (in ~a)" place)) how bytes budget cure))))
     (define (bytes-of node elements) (* (%bytes-of (%node-type node)) elements))
     (define (view? node) (memq (%node-operator node) '(view permute transpose)))
@@ -197,12 +197,12 @@
                      (if counts (%grouped-by-tiles near-nodes counts view) (%grouped-by-budget near-nodes leaves inputs view devices)))
                 whole-nodes))))
 
-; Nodes, by node those that use it, its operands as operand-regions takes them, what work a byte of a border costs, what goes to a file, or #f, and by node
+; Nodes, by node those that use it, what regions of its operands are made of, what work a byte of a border costs, what goes to a file, or #f, and by node
 ; the work of an element.
 (define (%view-of nodes leaves wanted to-file)
-  (let ((described (vector-map (lambda (node) (map (lambda (o) (%described o nodes leaves)) (%node-operands node))) nodes)))
-    (vector nodes (%users nodes wanted) described 4 to-file
-            (list->vector (map (lambda (node described) (if (%input? node) 0 (%work-of-element node described))) (vector->list nodes) (vector->list described))))))
+  (let ((from (vector-map (lambda (node) (%of-regions node nodes leaves)) nodes)))
+    (vector nodes (%users nodes wanted) from 4 to-file
+            (list->vector (map (lambda (node from) (if (%input? node) 0 (%work-of-element node from))) (vector->list nodes) (vector->list from))))))
 ; It is written, and read twice, with halos; its cotangent is written as often as tiles reach it.
 (define (%view-by-file view) (vector-update view 3 100))
 
@@ -286,9 +286,9 @@
   (let* ((nodes (vector-ref view 0))
          (outputs (%outputs members view))
          (none (make-vector (vector-length nodes) #f))
-         (used (%marked (append-map (lambda (n) (%nodes-in (%node-operands (vector-ref nodes n)))) members) none))
          (inside (%marked members none))
-         (inputs (filter (lambda (n) (if (vector-ref used n) (not (vector-ref inside n)) #f)) (iota (vector-length nodes)))))
+         (used (append-map (lambda (n) (%nodes-in (%node-operands (vector-ref nodes n)))) members))
+         (inputs (%distinct (sort-list < (filter (lambda (n) (not (vector-ref inside n))) used)))))
     (vector tiles (%with-dead (reverse members) nodes (%marked outputs none) '()) inputs outputs
             (append-map (lambda (n) (%leaves-in (%node-operands (vector-ref nodes n)))) members)
             nodes)))
@@ -347,9 +347,9 @@
   (if (>= (- (quotient (* (+ i 1) n) count) (quotient (* i n) count)) (quotient (+ n count -1) count)) i (%longest (remainder (+ i 1) count) count n)))
 (define (%bytes-of type) (case type ((f64 i64) 8) ((f32 i32) 4) ((bf16 i16) 2) (else 1)))
 ; Of what is no convolution most of the time goes into memory.
-(define (%work-of-element node described)
+(define (%work-of-element node from)
   (if (memq (%node-operator node) '(convolve convolve-add-tied transpose-convolve))
-      (/ (* 2 (apply * (size (cadr described)))) (max 1 (cadr (%node-sizes node))))
+      (/ (* 2 (apply * (size (cadr from)))) (max 1 (cadr (%node-sizes node))))
       16))
 
 ; (work . tiles) for as few tiles as are no heavier than the limit.

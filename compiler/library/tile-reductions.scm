@@ -40,15 +40,16 @@
 (define (%at-axes axes l other) (map (lambda (i n) (if (memv i axes) other n)) (iota (length l)) l))
 
 ; Where parts lie over the result of a reduction: #(node of the border, its tiles, axes that are reduced, sizes of the result with these kept, whether
-; all parts lie over all of it).
+; all parts lie over all of it, boxes of the parts).
 (define (%reduced-places n plan)
   (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (from (%reduced-from node nodes)) (axes (%reduced-axes node nodes)) (counts (%operand-layout node plan)))
-    (vector from counts axes (%at-axes axes (%node-sizes from) 1) (%every? (lambda (axis) (memv axis axes)) (%cut-axes counts (%node-axes from))))))
+    (vector from counts axes (%at-axes axes (%node-sizes from) 1) (%every? (lambda (axis) (memv axis axes)) (%cut-axes counts (%node-axes from)))
+            (%part-places (cdar (%node-operands node)) plan))))
 (define (%cut-axes counts axes)
   (cond ((if (null? counts) #t (null? axes)) '())
         ((if (car axes) (< 1 (car counts)) #f) (cons (car axes) (%cut-axes (cdr counts) (cdr axes))))
         (else (%cut-axes (cdr counts) (cdr axes)))))
-(define (%place-box places tile) (%output-box (vector-ref places 0) (vector-ref places 1) tile))
+(define (%place-box places tile) (vector-ref (vector-ref places 5) tile))
 (define (%result-box places tile)
   (let ((box (%place-box places tile)) (axes (vector-ref places 2))) (cons (%at-axes axes (car box) 0) (%at-axes axes (cdr box) 1))))
 ; Of a result what is there.

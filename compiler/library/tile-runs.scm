@@ -163,7 +163,7 @@
 (define (%slice whole box)
   (cond ((%file-array? whole) (%read-box whole box))
         ((not (tensor? whole)) whole)
-        ((equal? (size whole) (cdr box)) whole)
+        ((%same-sizes? (size whole) (cdr box)) whole)
         (else (crop whole (car box) (cdr box)))))
 
 ; Of the parts that it overlaps; 0 where none of them is there.
@@ -173,30 +173,16 @@
         whole
         (let* ((place (cdar tiles)) (part (vector-ref parts (caar tiles))))
           (cond ((not (tensor? part)) (%slice/loop (cdr tiles) whole))
-                ((equal? place box) part)
+                ((%same-box? place box) part)
                 (else
                  (let* ((both (%overlap place box)) (piece (%slice part (%inside place both))))
-                   (if (equal? (cdr both) (cdr box))
+                   (if (%same-sizes? (cdr both) (cdr box))
                        piece
                        (%slice/loop (cdr tiles) (with-part (if (tensor? whole) whole (%border-of node (cdr box))) piece (car (%inside box both))))))))))))
 
 ; The tiles that a box of a value in parts reaches, (tile . its box).
 (define (%overlapped n box plan)
-  (let ((node (vector-ref (%plan-nodes plan) n)) (places (%part-places n plan)))
-    (filter cdr
-            (map (lambda (tile) (cons tile (vector-ref places tile)))
-                 (let %overlapped/loop ((counts (%layout n plan)) (axes (%node-axes node)))
-                   (cond ((null? counts) '(0))
-                         ((if (null? axes) #t (not (car axes)))
-                          (map (lambda (tile) (* (car counts) tile)) (%overlapped/loop (cdr counts) (if (null? axes) '() (cdr axes)))))
-                         (else
-                          (let* ((count (car counts)) (n (list-ref (%node-sizes node) (car axes))) (rest (%overlapped/loop (cdr counts) (cdr axes)))
-                                 (start (list-ref (car box) (car axes))) (extent (list-ref (cdr box) (car axes)))
-                                 (first (quotient (- (* (+ start 1) count) 1) n))
-                                 (last (quotient (- (* (+ start extent) count) 1) n)))
-                            (if (= first last)
-                                (map (lambda (tile) (+ first (* count tile))) rest)
-                                (append-map (lambda (i) (map (lambda (tile) (+ first i (* count tile))) rest)) (iota (+ 1 (- last first)))))))))))))
+  (let ((node (vector-ref (%plan-nodes plan) n))) (%parts-reached (%part-places n plan) (%node-sizes node) (%node-axes node) (%layout n plan) box)))
 
 ; --- one tile: values, on a device, or where they are. What is known so far is a list of (number box . value).
 
@@ -215,11 +201,11 @@
   (if (null? numbers) known (filter (lambda (entry) (not (memv (car entry) numbers))) known)))
 (define (%known-part n box known)
   (let ((entry (cdr (assv n known))))
-    (if (equal? (cdar entry) (cdr box)) (cdr entry) (crop (cdr entry) (car (%inside (car entry) box)) (cdr box)))))
+    (if (%same-sizes? (cdar entry) (cdr box)) (cdr entry) (crop (cdr entry) (car (%inside (car entry) box)) (cdr box)))))
 
 (define (%own-part n box known segment)
   (let ((part (%known-part n box known)))
-    (if (if (%gives-its-own? (vector-ref (vector-ref segment 5) n)) (equal? (cdadr (assv n known)) (cdr box)) #f) part (%own part))))
+    (if (if (%gives-its-own? (vector-ref (vector-ref segment 5) n)) (%same-sizes? (cdadr (assv n known)) (cdr box)) #f) part (%own part))))
 ; What these give, as values and as cotangents of their operand, has elements of its own; anything else may be a part of something larger.
 (define (%gives-its-own? node) (memq (%node-operator node) '(convolve %normalized)))
 

@@ -157,7 +157,7 @@
   (if (null? tiles)
       sums
       (let* ((tile (caar tiles)) (place (cdar tiles)) (sum (vector-ref sums tile)) (sums (vector-update sums tile 0))
-             (new (if (equal? place box)
+             (new (if (%same-box? place box)
                       (%plus-to sum place part box own? node)
                       (let ((both (%overlap place box))) (%plus-to sum place (%slice part (%inside box both)) both #f node)))))
         (%plus-to-parts (vector-update sums tile (%aside new plan))
@@ -165,5 +165,5 @@
 ; Of a whole that lies in that place.
 (define (%plus-to sum place part box own? node)
   (cond ((tensor? sum) (add-part sum part (car (%inside place box))))
-        ((equal? (cdr place) (cdr box)) (if own? part (%own part)))
+        ((%same-sizes? (cdr place) (cdr box)) (if own? part (%own part)))
         (else (with-part (%border-of node (cdr place)) part (car (%inside place box))))))

@@ -138,4 +138,7 @@
 ; expect error: tiled: too many arguments
 ;;; case capsules-of-what-is-recorded
 (tiled (lambda (x) (interrupt (lambda (x) (sin (cos x))) x 3)) (ones '(1 1 4 4)) 2)
-; expect error: tiled: f gives a capsule, .*resume it within f, or interrupt outside
+; expect error: error: tiled: f gives a capsule, .*resume it within f, or interrupt outside
+;;; case names-who-was-called
+(tiled->npy "capsule.npy" (lambda (x) (interrupt (lambda (x) (sin (cos x))) x 3)) (ones '(1 1 4 4)) 2)
+; expect error: error: tiled->npy: f gives a capsule

@@ -44,12 +44,6 @@ Value new_recorded(Heap& heap) {
   return made.take();
 }
 
-Value list_of(Heap& heap, std::span<const std::int64_t> numbers) {
-  Value list = value::kNull;
-  for (std::size_t i = numbers.size(); i-- > 0;) list = heap.cons(value::integer(numbers[i]), list);
-  return list;
-}
-
 // (starts sizes before behind)
 Value value_of_region(Heap& heap, const ops::Region& region) {
   std::array<std::vector<std::int64_t>, 4> columns;

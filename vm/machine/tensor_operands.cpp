@@ -82,6 +82,12 @@ bool naturals(Value list, std::vector<std::int64_t>& out) {
   return list == value::kNull;
 }
 
+Value list_of(Heap& heap, std::span<const std::int64_t> numbers) {
+  Value list = value::kNull;
+  for (std::size_t i = numbers.size(); i-- > 0;) list = heap.cons(value::integer(numbers[i]), list);
+  return list;
+}
+
 std::optional<ops::DType> dtype_of_value(Value v) { return ops::dtype_named(name_in(v)); }
 std::string_view residence_of_value(Value v) { return name_in(v); }
 

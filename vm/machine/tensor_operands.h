@@ -17,7 +17,8 @@ using ops::shown_name;
 std::optional<ops::DType> dtype_of_value(Value v); // of a symbol or string
 // Small natural numbers in a list, as many as there may be axes; false: it is something else.
 bool naturals(Value list, std::vector<std::int64_t>& out);
-std::string_view residence_of_value(Value v); // empty: no symbol
+Value list_of(value::Heap& heap, std::span<const std::int64_t> numbers); // owned
+std::string_view residence_of_value(Value v);                            // empty: no symbol
 // By the operator's signature. `consumed`: by operand, as bits. Throws ProgramError.
 Operands taken_apart(Engine& engine, const ops::Operator& op, std::span<const Value> operands, std::uint64_t consumed);
 

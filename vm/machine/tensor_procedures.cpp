@@ -4,6 +4,7 @@
 #include "ops/pieces.h"
 #include "ops/streaming/backing.h"
 #include "vm/bytecode/tensors.h"
+#include "vm/machine/boxes.h"
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/errors.h"
@@ -397,6 +398,7 @@ Value number_of_tensor(Engine& engine, Value tensor) {
 
 Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> operands, std::uint64_t consumed) {
   if (which >= TensorProcedure::file_size) return file_procedure(engine, which, operands);
+  if (is_of_boxes(which)) return procedure_of_boxes(engine, which, operands);
   if (which == TensorProcedure::memory_budget) return engine.budget_asked ? value::integer(engine.state_budget) : value::kFalse;
   if (which == TensorProcedure::file_budget) return value::integer(engine.may_spill() ? engine.state_spill : 0);
   if (which == TensorProcedure::device_budget) return device_budget(engine, operands[0]);

@@ -20,7 +20,7 @@ unsigned processors() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-constexpr std::chrono::microseconds kMoment{100};
+constexpr std::chrono::microseconds kMoment{30};
 
 } // namespace
 
