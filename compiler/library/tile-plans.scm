@@ -100,7 +100,7 @@
       (let* ((node (vector-ref nodes n)) (place (%text-of-place (%node-place node))))
         (format "~a~a" (%shown-operator (%node-operator node)) (if (string=? place "") "" (format " (in ~a)" place)))))
     (define (said n bytes how cure)
-      (error (format "tiled: ~a does not fit into the memory: ~a, ~a bytes with its result, and --memory has ~a; ~a" (named n) how bytes budget cure)))
+      (error (format "~a does not fit into the memory: ~a, ~a bytes with its result, and --memory has ~a; ~a" (named n) how bytes budget cure)))
     (define (wholes-that-read n)
       (filter (lambda (by) (if (< by 0) #f (let ((node (vector-ref nodes by))) (if (%node-near? node) #f (not (%reduces? node n)))))) (vector-ref (vector-ref view 1) n)))
     (define in-place-of-a-whole "an operator that is local along height and width, one behind a pool, or more memory would help")

@@ -340,9 +340,9 @@ class Tiles(ToolTest):
   (cumulative-sum (convolve x w 1 1) 2))
 (define x (fill '(1 1 512 512) .5))
 (if (null? (command-line)) (tiled net x) (tiled->npy "sums.npy" net x))""")
-        for arguments in ((), ("file",)):
+        for who, arguments in (("tiled", ()), ("tiled->npy", ("file",))):
             done = self.vmrun("--memory=12MiB", "a.scm", *arguments, code=1)
-            self.assertRegex(done.errors, r"tiled: convolve \(in net at a\.scm:3:19\) does not fit into the memory: all of what it gives, \(1 16 512 512\), is needed at once by cumulative-sum \(in net at "
+            self.assertRegex(done.errors, rf"error: {who}: convolve \(in net at a\.scm:3:19\) does not fit into the memory: all of what it gives, \(1 16 512 512\), is needed at once by cumulative-sum \(in net at "
                              r"a\.scm:3:3\), which is computed as a whole, 16777216 bytes with its result, and --memory has 12582912; an operator that is local along height and width, one behind a pool, or more")
             self.assertNotIn("tiled->npy,", done.errors)
         self.write("a.scm", self.read("a.scm").decode().replace("(cumulative-sum (convolve x w 1 1) 2)", "(convolve x w 1 1)"))
