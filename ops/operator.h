@@ -244,6 +244,7 @@ struct Definition {
   VjpMemory vjp_memory = VjpMemory::own;
   IndexBoundOf indices = nullptr; // null: no operand holds indices
   bool in_shared_layout = false;  // the result lies as its operands do: set_shared_layout
+  bool borrows = true;            // its kernel may take scratch memory; false: none that a meter hears of
   CostOf cost = nullptr;          // null: a flop an element of the result, the bytes of all operands
 };
 

@@ -113,7 +113,7 @@
 ; --- where all axes are at their usual places
 
 (define (%near? node nodes leaves)
-  (let ((operator (%node-operator node)) (operands (%node-operands node)) (space (%space (%node-sizes node))))
+  (let ((operator (%node-operator node)) (space (%space (%node-sizes node))))
     (cond ((%input? node) #f)
           ((if (null? space) #t (< (apply * space) 2)) #f)
           ((%any-empty? node nodes) #f)

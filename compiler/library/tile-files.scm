@@ -7,7 +7,7 @@
 
 ; Gives the path.
 (define (%tiled-to-file who format path f x options)
-  (let* (((list inputs counts devices empty?) (%tiling who x options)))
+  (let* (((list inputs counts devices empty?) (%tiling who f x options)))
     (define (begun type sizes varies?) (%file-begun (list path format type sizes) varies?))
     (define (whole y) (%whole-to-file (begun (tensor-type y) (size y) (%leaf-varies? y)) y))
     (if (not (string? path)) (error (string-append who ": expected the path of a file, a string, got") path))

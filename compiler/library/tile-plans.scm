@@ -1,5 +1,12 @@
 ; Plans of tiles (tiles.scm): which operators of a graph (tile-graphs.scm) make up segments, where these are cut, and how many tiles each has.
 
+(define %bytes-without-budget 67108864) ; of a tile, or a part: little of any computer's memory, and enough for calls of operators not to count
+(define %least-bytes 1048576)           ; of a tile, or a part: of fewer, calls of operators would take longer than elements do
+(define %worth .95)                     ; times the work: what spares less may spare nothing, as work is only foreseen
+(define %work-of-element-moved 16)      ; of what is no convolution most of the time goes into memory: some elements, of 4 bytes, are read and written
+(define %work-of-border-byte 4)         ; it is written, and read twice, with halos; its cotangent is written as often as tiles reach it
+(define %work-of-byte-in-file 100)      ; a disk has so much less a second than a processor computes
+
 ; --- stages: the segment of stage 0, then the whole operators that need no more, then the segment of stage 1, and so on. A value that is used
 ; in another stage, or by a whole operator, or is wanted of f, is a border.
 
@@ -55,13 +62,14 @@
     (%note-tiles (map (lambda ((cons kind step))
                         (if (eq? kind 'segment)
                             (let ((all (%all-tiles-take step view)))
-                              (vector (%names-of (%members-of step) nodes) (vector-ref step 0) (cadr all) (exact->inexact (car all)) (exact->inexact (caddr all))))
-                            (let* ((node (vector-ref nodes step)) (parts (%parts-of-operand node nodes layouts)))
+                              (vector (map (lambda (n) (%node-operator (vector-ref nodes n))) (%members-of step)) (vector-ref step 0) (cadr all) (exact->inexact (car all)) (exact->inexact (caddr all))))
+                            (let* ((node (vector-ref nodes step)) (parts (%parts-of-operand node layouts)))
                               (if parts (vector (list (%node-operator node)) parts 0 0. 0.) (%node-operator node)))))
                       steps)
                  (apply + (map (lambda (step) (%bytes-given step view)) steps)) (%aside? layouts nodes)
                  (let ((placed (filter (lambda (node) (<= 0 (%node-place node))) (vector->list nodes)))) (if (null? placed) -1 (%node-place (car placed)))))))
-(define (%names-of numbers nodes) (map (lambda (n) (%node-operator (vector-ref nodes n))) numbers))
+; Names of operators as programs say them.
+(define (%names-of numbers nodes) (map (lambda (n) (%shown-operator (%node-operator (vector-ref nodes n)))) numbers))
 ; (work most-bytes work-of-one): of all tiles, of the largest of them, and of one tile that is all, without halos. The first, one in the middle and the
 ; last along each axis stand for the others.
 (define (%all-tiles-take segment view)
@@ -88,10 +96,14 @@
 ; in the memory of its operand, and views take none.
 (define (%check-that-it-fits step layouts view counts)
   (let* ((nodes (vector-ref view 0)) (budget (memory-budget)))
-    (define (said n bytes how cure)
+    (define (named n)
       (let* ((node (vector-ref nodes n)) (place (%text-of-place (%node-place node))))
-        (error (format "~a~a does not fit into the memory: ~a, ~a bytes with its result, and --memory has ~a; ~a"
-                       (%node-operator node) (if (string=? place "") "" (format " (in ~a)" place)) how bytes budget cure))))
+        (format "~a~a" (%shown-operator (%node-operator node)) (if (string=? place "") "" (format " (in ~a)" place)))))
+    (define (said n bytes how cure)
+      (error (format "~a does not fit into the memory: ~a, ~a bytes with its result, and --memory has ~a; ~a" (named n) how bytes budget cure)))
+    (define (wholes-that-read n)
+      (filter (lambda (by) (if (< by 0) #f (let ((node (vector-ref nodes by))) (if (%node-near? node) #f (not (%reduces? node n)))))) (vector-ref (vector-ref view 1) n)))
+    (define in-place-of-a-whole "an operator that is local along height and width, one behind a pool, or more memory would help")
     (define (bytes-of node elements) (* (%bytes-of (%node-type node)) elements))
     (define (view? node) (memq (%node-operator node) '(view permute transpose)))
     (if (eq? (car step) 'segment)
@@ -107,16 +119,19 @@
                     (car (%tile-work (car trial) (cdr trial) tile)))
           (for-each (lambda (n)
                       (if (if (if (vector-ref layouts n) (< 0 (%file-budget)) (eqv? n (vector-ref view 4))) #f (< budget (%bytes-of-node (vector-ref nodes n))))
-                          (said n (%bytes-of-node (vector-ref nodes n)) (format "all of what it gives, ~a, is needed at once" (%node-sizes (vector-ref nodes n)))
-                                (if (vector-ref layouts n)
-                                    "a file for such borders (--spill), or more memory would help"
-                                    "a mean or another sum over it within f, tiled->npy, or more memory would help"))))
+                          (let ((readers (wholes-that-read n)))
+                            (said n (%bytes-of-node (vector-ref nodes n))
+                                  (format "all of what it gives, ~a, is needed at once~a" (%node-sizes (vector-ref nodes n))
+                                          (if (null? readers) "" (format " by ~a, which is computed as a whole" (named (car readers)))))
+                                  (cond ((vector-ref layouts n) "a file for such borders (--spill), or more memory would help")
+                                        ((pair? readers) in-place-of-a-whole)
+                                        (else "a mean or another sum over it within f, tiled->npy, or more memory would help"))))))
                     (vector-ref segment 3)))
         (let* ((node (vector-ref nodes (cdr step))) (operands (filter (lambda (n) (not (vector-ref layouts n))) (%nodes-in (%node-operands node))))
                (bytes (+ (%bytes-of-node node) (if (%pointwise? (%node-operator node)) 0 (fold-left max 0 (map (lambda (n) (%bytes-of-node (vector-ref nodes n))) operands))))))
           (if (if (view? node) #f (< budget bytes))
               (said (cdr step) bytes (format "each part of its result needs all of its operand, so it is computed as a whole, ~a" (%node-sizes node))
-                    "an operator that is local along height and width, one behind a pool, or more memory would help"))))))
+                    in-place-of-a-whole))))))
 ; (bytes . sizes) of the largest region, of operands that are no lists.
 (define (%largest-operand operands regions nodes)
   (fold-left (lambda (most o region)
@@ -201,10 +216,9 @@
 ; the work of an element.
 (define (%view-of nodes leaves wanted to-file)
   (let ((from (vector-map (lambda (node) (%of-regions node nodes leaves)) nodes)))
-    (vector nodes (%users nodes wanted) from 4 to-file
+    (vector nodes (%users nodes wanted) from %work-of-border-byte to-file
             (list->vector (map (lambda (node from) (if (%input? node) 0 (%work-of-element node from))) (vector->list nodes) (vector->list from))))))
-; It is written, and read twice, with halos; its cotangent is written as often as tiles reach it.
-(define (%view-by-file view) (vector-update view 3 100))
+(define (%view-by-file view) (vector-update view 3 %work-of-byte-in-file))
 
 (define (%grouped-by-tiles stages counts view)
   (let ((limit (fold-left max 0 (map (lambda (members) (if (null? members) 0 (cdr (%trial members counts view)))) stages))))
@@ -219,19 +233,19 @@
          (of-leaves (apply + (map %bytes-of-tensor (vector->list leaves)))) (in-work (+ 1 (length devices))) (on-devices (%room-on-devices devices of-leaves)))
     (define (bytes-of-node n) (%bytes-of-node (vector-ref nodes n)))
     (define (grouped limit room view) (%grouped stages most (if on-devices (min limit on-devices) limit) room view))
-    (define (divided rest part) (let ((limit (max 1048576 (quotient (* part rest) 4)))) (grouped (quotient limit in-work) (max 0 (- rest limit)) view)))
+    (define (divided rest part) (let ((limit (max %least-bytes (quotient (* part rest) 4)))) (grouped (quotient limit in-work) (max 0 (- rest limit)) view)))
     (define (work-of grouped) (apply + (map (lambda (groups) (apply + (map cadr groups))) grouped)))
     (if budget
         (let* ((memory (- (quotient (* 9 budget) 10) (* (+ 3 (* 2 (length devices))) of-leaves) (* 2 (apply + (map %bytes-of-tensor inputs)))))
                (outputs (append-map (lambda (members) (%outputs members view)) stages))
                (rest (- memory (* 2 (apply + (map bytes-of-node (filter (lambda (n) (not (eqv? n (vector-ref view 4)))) outputs)))))))
-          (define (by-file) (grouped (quotient (max 1048576 (quotient memory 4)) in-work) (quotient (%file-budget) 4) (%view-by-file view)))
+          (define (by-file) (grouped (quotient (max %least-bytes (quotient memory 4)) in-work) (quotient (%file-budget) 4) (%view-by-file view)))
           (define (in-memory)
             (fold-left (lambda (best part) (let ((new (divided rest part))) (if (< (work-of new) (work-of best)) new best))) (divided rest 2) '(1 3)))
           (cond ((= 0 (%file-budget)) (in-memory))
                 ((< rest (quotient memory 2)) (by-file))
-                (else (let ((here (in-memory)) (there (by-file))) (if (< (work-of there) (* .95 (work-of here))) there here)))))
-        (grouped 67108864 67108864 view))))
+                (else (let ((here (in-memory)) (there (by-file))) (if (< (work-of there) (* %worth (work-of here))) there here)))))
+        (grouped %bytes-without-budget %bytes-without-budget view))))
 (define (%bytes-of-tensor t) (if (tensor? t) (* (%bytes-of (tensor-type t)) (apply * (size t))) 0))
 ; For one tile, of the memory that the run was told devices have (memory= of --device), by how many tiles each of them has in work; #f where it was told of
 ; none. What is left by parameters, their gradients and those of one tile is little where these fill the device: then a tile has an eighth.
@@ -346,11 +360,10 @@
 (define (%longest i count n)
   (if (>= (- (quotient (* (+ i 1) n) count) (quotient (* i n) count)) (quotient (+ n count -1) count)) i (%longest (remainder (+ i 1) count) count n)))
 (define (%bytes-of type) (case type ((f64 i64) 8) ((f32 i32) 4) ((bf16 i16) 2) (else 1)))
-; Of what is no convolution most of the time goes into memory.
 (define (%work-of-element node from)
   (if (memq (%node-operator node) '(convolve convolve-add-tied transpose-convolve))
       (/ (* 2 (apply * (size (cadr from)))) (max 1 (cadr (%node-sizes node))))
-      16))
+      %work-of-element-moved))
 
 ; (work . tiles) for as few tiles as are no heavier than the limit.
 (define (%fitted members tiles limit view)
@@ -374,10 +387,10 @@
               (%cut/loop (append (cdr cut) (cdr groups)) (- room (car cut)) done)
               (%cut/loop (cdr groups) room (cons (car groups) done)))))))
 
-; (bytes first second), or #f where no cut is worth a border: a twentieth of the work of the group. Only halos can be spared.
+; (bytes first second), or #f where no cut is worth a border. Only halos can be spared.
 (define (%best-cut group room tiles limit view)
-  (let %best-cut/loop ((left (if (< (car (%trial (car group) (map (lambda (n) 1) tiles) view)) (* .95 (cadr group))) (%cuts (car group) room view) '()))
-                       (best #f) (work (* .95 (cadr group))))
+  (let %best-cut/loop ((left (if (< (car (%trial (car group) (map (lambda (n) 1) tiles) view)) (* %worth (cadr group))) (%cuts (car group) room view) '()))
+                       (best #f) (work (* %worth (cadr group))))
     (if (null? left)
         best
         (let* ((bytes (caar left)) (halves (cdar left))

@@ -19,14 +19,14 @@
   (let ((space (map (lambda (axis) (list-ref (%node-sizes node) axis)) (%node-axes node))))
     (if counts
         (map min (list-head counts (length space)) space)
-        (let %parts-in-file/loop ((space space) (parts (quotient (%bytes-of-node node) (if (memory-budget) (max 1048576 (quotient (memory-budget) 16)) 67108864))))
+        (let %parts-in-file/loop ((space space) (parts (quotient (%bytes-of-node node) (if (memory-budget) (max %least-bytes (quotient (memory-budget) 16)) %bytes-without-budget))))
           (if (null? space)
               '()
               (let ((here (max 1 (min (car space) (+ parts 1))))) (cons here (%parts-in-file/loop (cdr space) (quotient parts here)))))))))
 (define (%reduces? node n) (if (%reduction? node) (= n (cdar (%node-operands node))) #f))
 ; How the operand of a reduction is divided.
-(define (%operand-layout node plan) (%parts-of-operand node (%plan-nodes plan) (vector-ref plan 2)))
-(define (%parts-of-operand node nodes layouts) (if (%reduction? node) (vector-ref layouts (cdar (%node-operands node))) #f))
+(define (%operand-layout node plan) (%parts-of-operand node (vector-ref plan 2)))
+(define (%parts-of-operand node layouts) (if (%reduction? node) (vector-ref layouts (cdar (%node-operands node))) #f))
 
 (define (%reduced-from node nodes) (vector-ref nodes (cdar (%node-operands node))))
 ; In their order. An index of an extreme may be along one axis, or among all elements.

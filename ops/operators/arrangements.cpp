@@ -457,6 +457,7 @@ constinit const Definition add_within = {.infer = rules::infer_same,
                                          .regions = &kRegionsWithin,
                                          .kernel = add_within_kernel,
                                          .may_overwrite = keep_input(0),
+                                         .borrows = false,
                                          .cost = cost_within};
 constinit const Definition slice = {.infer = infer_slice,
                                     .regions = &kRegionsOfSlice,

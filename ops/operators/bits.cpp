@@ -102,8 +102,11 @@ constinit const Definition max_bits = {
     .infer = infer_choice_bits, .regions = &regions::somewhere, .kernel = cpu::choice_bits<pointwise::Max>};
 constinit const Definition min_bits = {
     .infer = infer_choice_bits, .regions = &regions::somewhere, .kernel = cpu::choice_bits<pointwise::Min>};
-constinit const Definition times_bits = {
-    .infer = rules::infer_same, .regions = &regions::somewhere, .kernel = cpu::times_bits, .may_overwrite = keep_input(0)};
+constinit const Definition times_bits = {.infer = rules::infer_same,
+                                         .regions = &regions::somewhere,
+                                         .kernel = cpu::times_bits,
+                                         .may_overwrite = keep_input(0),
+                                         .borrows = false};
 
 } // namespace definitions
 

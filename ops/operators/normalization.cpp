@@ -469,7 +469,8 @@ constinit const Definition times_normalized = {.infer = infer_times_normalized,
                                                .regions = &regions::pointwise,
                                                .kernel = cpu::times_normalized,
                                                .may_overwrite = kKeepInputs,
-                                               .in_shared_layout = true};
+                                               .in_shared_layout = true,
+                                               .borrows = false};
 constinit const Definition group_normalization = normalization<OperatorId::group_normalization>(group_vjp, VjpMemory::own);
 constinit const Definition layer_normalization =
     normalization<OperatorId::layer_normalization>(layer_vjp<OperatorId::layer_normalization>, VjpMemory::first_over);

@@ -113,6 +113,7 @@ constinit const Definition with_part = {.infer = infer_part,
                                         .vjp = with_part_vjp,
                                         .jvp = part_jvp,
                                         .may_overwrite = keep_input(0),
+                                        .borrows = false,
                                         .cost = cost_of_part};
 constinit const Definition add_part = {.infer = infer_part,
                                        .regions = &kRegionsOfAddedPart,
@@ -120,6 +121,7 @@ constinit const Definition add_part = {.infer = infer_part,
                                        .vjp = add_part_vjp,
                                        .jvp = part_jvp,
                                        .may_overwrite = keep_input(0),
+                                       .borrows = false,
                                        .cost = cost_of_part};
 
 } // namespace definitions

@@ -258,6 +258,7 @@ constexpr Definition pointwise_definition(Infer infer, Kernel kernel, CostOf cos
   d.cost = cost;
   d.may_overwrite = kKeepInputs;
   d.in_shared_layout = true;
+  d.borrows = false;
   return d;
 }
 

@@ -212,6 +212,7 @@ constexpr Definition adam_update_definition() {
   d.may_overwrite = kKeepInputs;
   d.each_over_its_own = true;
   d.in_shared_layout = true;
+  d.borrows = false;
   return d;
 }
 
@@ -225,6 +226,7 @@ template <class F> constexpr Definition update(Kernel kernel) {
   for (unsigned i = 0; i < F::operands; ++i) d.keep |= keep_input(i);
   d.may_overwrite = kKeepInputs;
   d.in_shared_layout = true;
+  d.borrows = false;
   return d;
 }
 

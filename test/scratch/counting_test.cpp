@@ -86,6 +86,41 @@ TEST_CASE("what a kernel allocates it has asked the meter for") {
   }
 }
 
+// Where they overwrite an operand nothing gives way to them, so they would be refused what they took.
+TEST_CASE("operators that say that they borrow nothing take no scratch memory") {
+  using enum OperatorId;
+  Account account;
+  auto cpu = make_cpu_device(account, 2);
+  Runtime runtime(*cpu);
+  const Tensor x = random(runtime, {1000, 1000}), across = transposed(runtime, random(runtime, {1000, 1000}));
+  const Tensor part = transposed(runtime, random(runtime, {500, 500})), row = random(runtime, {1, 1000});
+  std::vector<Tensor> moments = {x, x, across, across};
+  for (int i = 0; i < 7; ++i) moments.push_back(weak_number(.5, false));
+  const auto given = [](std::vector<Tensor> operands) { return [=](Runtime&) { return operands; }; };
+  std::vector<Case> all = cases();
+  all.insert(all.end(), {{"bf16 with what lies across",
+                          mul,
+                          given({large::cast(runtime, x, DType::bf16), large::cast(runtime, across, DType::bf16)}),
+                          {}},
+                         {"where", where, given({indices(runtime, {1000, 1000}, 2), x, across}), {}},
+                         {"with-part", with_part, given({x, part}), with({list({7, 7})})},
+                         {"add-part", add_part, given({x, part}), with({list({7, 7})})},
+                         {"add-within", add_within, given({x, part}), with({list({0, 0}), list({2, 2})})},
+                         {"times-bits", times_bits, given({x, runtime.apply(positive_bits, {x}, {})}), with({number(0), {}})},
+                         {"times-normalized", times_normalized, given({x, across, row, row}), {}},
+                         {"adam-update", adam_update, given(moments), {}}});
+  int tried = 0;
+  for (const Case& c : all) {
+    if (operator_of(c.op).borrows) continue;
+    CAPTURE(c.name);
+    ++tried;
+    account.scratch = 0;
+    forwards(runtime, c, c.operands(runtime));
+    CHECK(account.scratch == 0);
+  }
+  CHECK(tried == 10);
+}
+
 namespace {
 
 struct Imagined final : Pages {

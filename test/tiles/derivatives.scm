@@ -59,7 +59,7 @@
 (show (close? (net p x) (tiled (lambda (x) (net p x)) x)))                        ; expect: #t
 ; What it would do. `tanh` is used behind the norm, so a cut there costs nothing; mean and variance are of a whole border.
 (define plan (tile-plan (lambda (x) (net p x)) x 2))
-(show (map (lambda (segment) (list (car segment) (cadr segment))) plan))           ; expect: (((convolve %mul tanh) (2 2)) ((convolve) (2 2)) ((mean) (2 2)) ((variance) (2 2)) ((%normalized %add max-pool) (2 2)))
+(show (map (lambda (segment) (list (car segment) (cadr segment))) plan))           ; expect: (((convolve * tanh) (2 2)) ((convolve) (2 2)) ((mean) (2 2)) ((variance) (2 2)) ((batch-normalization-training + max-pool) (2 2)))
 (show (map cadddr plan))                                                          ; expect: (1.0 1.0 1.0 1.0 1.0)
 ; A halo of four on each side, then less: 2 (1.5 + 1.25) / 2 (1 + 1) along an axis cut in two.
 (define two (tile-plan (lambda (x) (convolve (convolve x (ones '(1 1 5 5)) 1 2) (ones '(1 1 5 5)) 1 2)) (zeros '(1 1 16 1)) '(2 1)))

@@ -5,7 +5,7 @@
 (define (f x)
   (if (> (sumall x) 0) x (- x)))
 (tiled f x 2)
-; expect error: sumall: the elements of this tensor are not known: a procedure given to `tiled` runs once on sizes alone
+; expect error: sumall: the elements of this tensor are not known: a procedure given to `tiled` runs once on sizes alone, .*; `\(sum t\)` is a tensor; otherwise compute what decides outside of it
 ; expect location: 2:10
 ;;; case decides-by-a-comparison
 (tiled (lambda (x) (if (> x 0) x (- x))) x 2)
@@ -97,12 +97,29 @@
 ;;; case no-axes
 (tiled ReLU (ones '(3 3)) 2)
 ; expect error: tiled: tiles lie along the axes behind the first two, and no tensor has more than two
+;;; case no-procedure
+(tiled 5 x 2)
+; expect error: error: tiled: expected a procedure of x, got 5
+;;; case no-procedure-to-plan
+(tile-plan x ReLU 2)
+; expect error: error: tile-plan: expected a procedure of x, got #<tensor
+;;; case a-procedure-of-two-tensors
+(tiled (lambda (x y) x) x 2)
+; expect error: error: tiled: the procedure that it is given: expected 2 arguments, got 1
+;;; case more-tiles-than-elements-of-nothing
+(tile-plan ReLU (ones '(0 1 8 8)) 9)
+; expect error: error: tile-plan: along an axis of 8 elements there are 1 to 8 tiles, not 9
+;;; case tiles-of-an-axis-without-elements
+(write (size (tiled ReLU (ones '(1 1 0 8)) '(9 8)))) ; expect: (1 1 0 8)
 ;;; case no-tensor
 (tiled ReLU 5 2)
 ; expect error: tiled: there is no tensor in 5
 ;;; case no-operator
 (apply-operator 'sine (list x))
-; expect error: apply-operator: expected the name of an operator, a symbol, got sine
+; expect error: apply-operator: there is no operator `sine`; docs/operators.md lists them
+;;; case no-name-of-an-operator
+(apply-operator "sin" (list x))
+; expect error: apply-operator: expected the name of an operator, a symbol, got "sin"
 ;;; case too-few-operands
 (apply-operator 'convolve (list x))
 ; expect error: apply-operator: expected a list of 2 to 6 operands of convolve
@@ -123,10 +140,10 @@
 ; expect error: a recorded tensor has a type, sizes and a residence, this one is none
 ;;; case no-list-of-devices
 (tiled ReLU x 2 'cpu)
-; expect error: tiled: expected a list of the names of devices, got cpu
+; expect error: tiled: expected a list of the names of at least one device, got cpu
 ;;; case no-devices
 (tiled ReLU x 2 '())
-; expect error: tiled: expected a list of the names of devices, got \(\)
+; expect error: tiled: expected a list of the names of at least one device, got \(\)
 ;;; case no-device
 (tiled ReLU x #f '(cpu emulated:7))
 ; expect error: there is no device `emulated:7` in this run; it has cpu.*; --device=emulated:7 gives it

@@ -101,4 +101,4 @@
 ; expect error: error: tiled->npy: along an axis of 40 elements there are 1 to 40 tiles, not 99
 ;;; case no-devices
 (tiled->npy "tile-d.npy" f x 2 'cpu)
-; expect error: tiled->npy: expected a list of the names of devices, got cpu
+; expect error: tiled->npy: expected a list of the names of at least one device, got cpu

@@ -219,7 +219,7 @@ std::string in_full(const Tiled& t) {
                                                          : fmt::format("{} to {} ({} operators)", step.operators.front(),
                                                                        step.operators.back(), step.operators.size());
     if (step.tile_bytes == 0)
-      out += fmt::format("    {}: over what {} tiles gave\n", names, fmt::join(step.tiles, " x "));
+      out += fmt::format("    {}: over {} parts of its operand\n", names, fmt::join(step.tiles, " x "));
     else
       out += fmt::format("    {}: {} tiles of {}, {:.2f} times its work without halos\n", names, fmt::join(step.tiles, " x "),
                          bytes_text(step.tile_bytes), step.work);

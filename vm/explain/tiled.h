@@ -12,7 +12,7 @@ namespace cairn::explain {
 struct TiledStep {
   std::vector<std::string> operators; // in order
   std::vector<std::int64_t> tiles;    // along each axis; empty: as a whole
-  std::int64_t tile_bytes = 0;        // of the largest while it is differentiated, as foreseen; 0: a sum over what tiles gave
+  std::int64_t tile_bytes = 0;        // of the largest while it is differentiated, as foreseen; 0: a reduction over parts
   double work = 1;                    // of all tiles, of what it would be without halos
   bool operator==(const TiledStep&) const = default;
 };

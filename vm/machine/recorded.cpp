@@ -85,8 +85,10 @@ const ops::Operator& operator_named(Engine& engine, std::string_view who, Value 
     return map;
   }();
   const auto found = value::is_symbol(name) ? all.find(value::as_text(name)->view()) : all.end();
-  if (found == all.end())
+  if (!value::is_symbol(name))
     throw ProgramError(fmt::format("{}: expected the name of an operator, a symbol, got {}", who, engine.describe(name)));
+  if (found == all.end())
+    throw ProgramError(fmt::format("{}: there is no operator `{}`; docs/operators.md lists them", who, engine.describe(name)));
   return *found->second;
 }
 
@@ -154,8 +156,11 @@ bool any_recorded(const ops::Operator& op, std::span<const Value> operands) {
 }
 
 void refuse_recorded(const Engine& engine, std::string_view who) {
-  const bool in_library = !located(engine, "").message.empty();
-  throw print::RecordedError(in_library ? "" : fmt::format("{}: ", who));
+  const std::string library = located(engine, "").message; // a procedure of it, which whoever locates the error will name
+  std::string instead;
+  for (const auto& [name, tensor] : {std::pair("sumall: ", "sum"), std::pair("max-value: ", "max-over")})
+    if (library == name) instead = fmt::format("`({} t)` is a tensor; otherwise ", tensor);
+  throw print::RecordedError(library.empty() ? fmt::format("{}: ", who) : "", instead);
 }
 
 Value stopped(Engine& engine, Value recorded) {

@@ -319,6 +319,14 @@ Frame* Engine::enter(Run& run) {
 
 namespace {
 
+// What has no name; the library calls what it was given, and its own procedures rightly.
+const char* nameless(const Engine& engine) {
+  const Frame* const caller = engine.runs.empty() ? nullptr : engine.runs.back().top;
+  const bool by_library =
+      caller != nullptr && caller->code->module != nullptr && engine.loaded.module.functions[caller->code->index].library;
+  return by_library ? "the procedure that it is given" : "procedure";
+}
+
 std::string expected_arguments(const Code* code, std::size_t got) {
   return fmt::format("expected {}{} argument{}, got {}", code->rest ? "at least " : "", code->parameters,
                      code->parameters == 1 ? "" : "s", got);
@@ -332,7 +340,7 @@ Frame* Engine::make_call(Value f, const Value* arguments, std::size_t count) {
   const Code* code = f.procedure()->code;
   if (count < code->parameters || (count > code->parameters && !code->rest)) {
     std::string name = procedure_name(code);
-    throw ProgramError(fmt::format("{}: {}", name.empty() ? "procedure" : name, expected_arguments(code, count)));
+    throw ProgramError(fmt::format("{}: {}", name.empty() ? nameless(*this) : name, expected_arguments(code, count)));
   }
   Frame* frame = heap_.quick_frame(code);
   if (frame != nullptr) [[likely]] {

@@ -404,6 +404,7 @@ Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> op
   if (which == TensorProcedure::device_budget) return device_budget(engine, operands[0]);
   if (which == TensorProcedure::note_tiles) return note_tiles(engine, operands);
   if (which == TensorProcedure::text_of_place) return text_of_place(engine, operands[0]);
+  if (which == TensorProcedure::shown_operator) return shown_operator(engine, operands[0]);
   if (which == TensorProcedure::may_vary) return value::boolean(may_vary(engine, operands[0]));
   Value v = operands[0];
   if (which == TensorProcedure::put_aside) return put_aside(engine, v, operands[1] != value::kFalse);

@@ -78,6 +78,8 @@ std::int64_t number_of_place(Engine& engine) {
 
 Value text_of_place(Engine& engine, Value number) { return engine.heap().make_string(place_in_program(engine, number)); }
 
+Value shown_operator(Engine& engine, Value name) { return engine.heap().make_symbol(name_of(name)); }
+
 Value note_tiles(Engine& engine, std::span<const Value> operands) {
   explain::Recorder* const recorder = engine.recorder.get();
   if (recorder == nullptr || !(recorder->wishes.text || recorder->wishes.keep)) return value::kUnspecified;
