@@ -22,12 +22,11 @@ void look_at_size(const RunOptions& options, const std::string& file) {
   const std::uint64_t size = worth_reading(file);
   if (!options.spill.empty() && &file == &options.resume) return; // much of it may go there
   if (options.memory_bytes != 0 && size > kBeside && size - kBeside > options.memory_bytes)
-    throw Leave{kOverBudget,
-                file + ": error: a file of " + std::to_string(size) + " bytes does not fit into the memory budget" +
-                    (&file == &options.resume ? "; if it was saved by a run with --spill, --spill=DIR does, as most "
-                                                "of it then goes to a file again"
-                                              : "") +
-                    "\n"};
+    throw Leave{kOverBudget, file + ": error: a file of " + std::to_string(size) + " bytes does not fit into the memory budget" +
+                                 (&file == &options.resume ? "; if it was saved by a run with --spill, --spill=DIR does, as most "
+                                                             "of it then goes to a file again"
+                                                           : "") +
+                                 "\n"};
 }
 
 ModuleHandle compiled_or_read(const RunOptions& options) {
