@@ -53,6 +53,26 @@ GROWN = """(define (f x) (write-char #\\.) (sumall (let loop ((i 0) (x x)) (if (
 (write (car (checkpoint-*j f (fill '(64 64) .5) 1)))
 (write (sumall more))
 """
+# Trainings whose rules have run when memory is short, so that nothing can begin again: N layers of W by W numbers, a batch of B rows. RULE
+# is of the program or of the library, and layers are CELL: one of products, or one that takes a gradient itself, within less memory.
+TRAINING = """(import network)
+(define x (randn '(B W)))
+(define (dense p h) (tanh (+ (matmul h (car p)) (cdr p))))
+(define (noisy h) (* h (+ 1 (* .1 (randn (size h))))))
+(define (inner p h)
+  (let ((g (cdr (with-memory "200KiB" (lambda () (checkpoint-*j (lambda (q) (mean (square (dense (cons q (cdr p)) (noisy h))))) (car p) 1))))))
+    (+ h (* .5 (matmul h g)))))
+(define (loss ps) (let go ((ps ps) (h x)) (if (null? ps) (mean (square h)) (go (cdr ps) (+ h (CELL (car ps) h))))))
+(define (own leaf c state)
+  (let* ((s (if (equal? state 0) (cons (zeros-like leaf) (zeros-like leaf)) state))
+         (m (+ (* .9 (car s)) (* .1 c))) (v (+ (* .999 (cdr s)) (* .001 (square c)))))
+    (cons (- leaf (/ (* .01 m) (+ 1e-8 (sqrt v)))) (cons m v))))
+(define (train ps state n)
+  (if (= n 0)
+      (write-real (sumall (abs (caar ps))))
+      (let (((list value ps state) (checkpoint-*j-update! loss ps 1 RULE state))) (write-real (tensor->number value)) (train ps state (- n 1)))))
+(train (build-list N (lambda (i) (cons (* .2 (randn '(W W))) (* .1 (randn '(W)))))) 0 STEPS)
+"""
 AGAIN = "with less to keep"  # from its start, or from what it had
 ON = "and it went on with less to keep"
 AHEAD = "memory would have run out"
@@ -211,11 +231,11 @@ class BeginningAgain(ToolTest):
     def test_what_is_known_beforehand_is_refused_before_it_runs(self):
         self.write("a.scm", GROWN)
         self.assertEqual(self.vmrun("--memory=4MiB", "a.scm", "100").output.count("."), 5)  # a point of each run, and of each number
-        refused = self.vmrun("--memory=4MiB", "a.scm", "1010", code=3)
+        refused = self.vmrun("--memory=4MiB", "a.scm", "1012", code=3)
         self.assertEqual(refused.output.count("."), 2)
         self.assertIn("whatever is run again, the gradient takes", refused.errors)
         named = re.search(r"known from an earlier call, and should do with --memory=(\d+KiB)", refused.errors)
-        self.vmrun(f"--memory={named[1]}", "a.scm", "1010")
+        self.vmrun(f"--memory={named[1]}", "a.scm", "1012")
 
 
 # Little is left beside activations when the rule makes its states.
@@ -285,6 +305,24 @@ class FirstStates(ToolTest):
             saved += 1
             self.assertEqual(begun.output + self.vmrun(f"--memory={memory}", "--resume=a.capsule").output, whole, i)
         self.assertGreater(saved, 3)
+
+    def test_whatever_is_above_a_budget_that_does_does_for_trainings_too(self):
+        """What was planned, what is not planned as the budget is small, and what has gradients inside: each had budgets that failed above others that
+        did, or a gradient that tried the same again and again."""
+        for cell, rule, layers, width, rows, steps, budgets in (
+                ("dense", "own", 10, 64, 64, 3, range(800, 1000, 8)),
+                ("dense", "own", 20, 32, 256, 2, range(704, 1000, 16)),
+                ("dense", "own", 40, 64, 128, 2, range(2460, 2530, 15)),
+                ("dense", "(adam .003)", 60, 64, 64, 2, range(3340, 3420, 16)),
+                ("inner", "own", 12, 48, 96, 2, range(2000, 2400, 32))):
+            program = TRAINING
+            for name, value in (("CELL", cell), ("RULE", rule), ("N ", f"{layers} "), ("W", width), ("(B ", f"({rows} "), ("STEPS", steps)):
+                program = program.replace(name, str(value))
+            self.write("a.scm", program)
+            whole = self.vmrun("a.scm").output
+            for memory in budgets:
+                with self.subTest(cell=cell, layers=layers, memory=memory):
+                    self.assertEqual(self.vmrun(f"--memory={memory}KiB", "a.scm").output, whole)
 
     def test_what_stands_beside_small_tensors_of_states_is_foreseen(self):
         peaks = []
