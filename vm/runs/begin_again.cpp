@@ -279,7 +279,8 @@ bool go_on_with_less(Engine& engine, const Outermost& found) {
   if (found.state->start.empty() && kept_start(*found.state) == nullptr) return false;
   std::unique_ptr<schedule::Schedule> next = found.state->schedule->clone();
   const During during = sweeping ? During::sweep : weighing ? During::weighing : During::run;
-  // Of an update the rules may have run; a gradient alone loses nothing if it ends, and may be told a budget with which it is quick.
+  // Of an update the rules may have run; a gradient alone loses nothing if it ends, and may be told a budget with which it is
+  // quick.
   const bool at_last = found.state->update != nullptr && !can_begin_again(engine, *found.state);
   const std::optional<schedule::Schedule::Relief> relief = next->relieve(during, at_last);
   if (!relief) return false;
