@@ -53,6 +53,21 @@ class Repeats(ToolTest):
                     if memory == "--memory=8MiB":
                         self.assertEqual((third["executed"], third["states_kept"]), (third["steps"], 0))
 
+    def test_what_took_a_second_beginning_is_remembered(self):
+        """Also where single intervals take much of a small budget, and a profile has a hundred of them."""
+        self.write("a.scm", """(define (f w) (let loop ((i 0) (x (fill '(256 128) .1)))
+  (if (= i 150) (mean (square x)) (loop (+ i 1) (tanh (+ x (* .05 (matmul x w))))))))
+(define (go n w) (if (> n 0) (let ((r (checkpoint-*j f w 1))) (write-real (tensor->number (car r))) (go (- n 1) (- w (* .1 (cdr r)))))))
+(go 3 (* .05 (randn '(128 128))))""")
+        whole = self.vmrun("a.scm").output
+        output, (first, *known) = self.gradients("--memory=1600KiB")
+        self.assertEqual(output, whole)
+        self.assertIn("began again", first["explanation"])
+        self.assertGreater(len(first["profile"]), 96)
+        for gradient in known:
+            self.assertNotIn("again", gradient["explanation"])
+            self.assertLess(gradient["executed"], first["executed"])
+
     def test_calls_of_other_lengths(self):
         for lengths, known in (("80 80 80", [False, True, True]), ("80 100 100", [False, False, False]), ("100 80 80", [False, False, False]),
                                ("80 80 70", [False, True, False])):
