@@ -8,8 +8,9 @@
       ((convolve-add-tied) (%convolved operator (%with-padding-alone node operands box segment device 0 3) (%or-no-padding (car regions) box) 3))
       ((transpose-convolve) (if (car regions) (%transpose-convolved operands (car regions) box) (fill (cdr box) 0 (%node-type node) (%residence-there node device))))
       ((max-pool)
-       (let* ((operands (%with-padding-alone node operands box segment device -inf.0 2)) (region (%or-no-padding (car regions) box)) (both (%both-sides region)))
-         (max-pool (%padded (car operands) region both -inf.0) (cadr operands) (%operand operands 2 (cadr operands)) both)))
+       (let* ((operands (%with-padding-alone node operands box segment device -inf.0 2)) (region (%or-no-padding (car regions) box)) (before (cddr (caddr region))))
+         ; What stands in front is padding of the pool's own, as where all of a window is -inf the first element in the image has the derivative.
+         (%first-of (max-pool (%padded (car operands) region before -inf.0) (cadr operands) (%operand operands 2 (cadr operands)) before) (cdr box))))
       ((average-pool) (%average-pooled (%with-padding-alone node operands box segment device 0 2) (%or-no-padding (car regions) box)))
       ((adaptive-max-pool adaptive-average-pool)
        (%pooled-by-bins operator (car operands) (car regions) box
@@ -62,8 +63,9 @@
 ; Padding that both sides of an axis have is the operator's; what one side has beyond that is put there.
 (define (%both-sides region) (map min (cddr (caddr region)) (cddr (cadddr region))))
 (define (%padded t region both number)
-  (let ((before (map - (caddr region) (append '(0 0) both))) (behind (map - (cadddr region) (append '(0 0) both))))
+  (let ((before (map - (caddr region) (append '(0 0) both))) (behind (map (lambda (n both) (max 0 (- n both))) (cadddr region) (append '(0 0) both))))
     (if (= 0 (+ (apply + before) (apply + behind))) t (pad t before behind number))))
+(define (%first-of t sizes) (if (%same-sizes? (size t) sizes) t (crop t (map (lambda (n) 0) sizes) sizes)))
 
 (define (%convolved operator operands region k)
   (let ((both (%both-sides region)))

@@ -34,6 +34,13 @@
 (show (equal? (shown (coarse odd)) (shown (tiled coarse odd 3))))           ; expect: #t
 (define (blurred x) (adaptive-average-pool x '(4 4)))
 (show (equal? (shown (cast (< (blurred odd) 1e9) 'f64)) (shown (cast (< (tiled blurred odd 3) 1e9) 'f64)))) ; expect: #t
+; A window of a pool all of whose elements are -inf has its derivative at the first that is in the image, at its edges too.
+(define (weighed f x) (cdr (*j (lambda (x) (let ((y (f x))) (sumall (* y (view (arange 1 (+ 1 (apply * (size y))) 1 'f64) (size y)))))) x 1)))
+(define (as-untiled f x tiles) (equal? (weighed f x) (weighed (lambda (x) (tiled f x tiles)) x)))
+(define pools (map (lambda (p) (lambda (x) (apply max-pool x p))) '(((3 3) 2 1) ((3 3) 1 1) ((2 3) (1 2) (1 1)) ((4 4) 2 2) ((5 4) (3 1) (2 1)) ((4 5) (1 3) (2 0)))))
+(define low (list (fill '(1 1 11 9) -inf.0 'f64) (where (< flat 0) -inf.0 flat)))
+(show (map (lambda (f) (map (lambda (x) (list (as-untiled f x 3) (as-untiled f x '(4 1)))) low)) pools))
+; expect: (((#t #t) (#t #t)) ((#t #t) (#t #t)) ((#t #t) (#t #t)) ((#t #t) (#t #t)) ((#t #t) (#t #t)) ((#t #t) (#t #t)))
 ; Its operand is a border of as many tiles as are asked for in any case. One bin is the largest of all, which goes from part to part.
 (show (map cadr (tile-plan (lambda (x) (adaptive-max-pool (sin x) '(2 2))) x '(4 5)))) ; expect: ((4 5) (1 1))
 (show (map cadr (tile-plan (lambda (x) (adaptive-max-pool (sin x) 1)) x '(4 5))))      ; expect: ((4 5) (4 5))
