@@ -24,7 +24,7 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-// FewNumbers of a list, as many as a tensor may have axes.
+// Numbers of a list, as many as a tensor may have axes.
 struct FewNumbers {
   int count = 0;
   std::array<std::int64_t, ops::kMostAxes> items{};

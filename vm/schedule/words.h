@@ -59,7 +59,7 @@ private:
   bool ok_ = true;
 };
 
-// Most words of a schedule are small numbers. So they take a fifth of their room as lines of seven bits, the lowest first, each
+// Most words of a schedule are small numbers. So they take a quarter of their room as lines of seven bits, the lowest first, each
 // in a byte whose eighth bit says that more follow. The first word is the number of bytes.
 inline std::vector<std::uint64_t> packed(const std::vector<std::uint64_t>& words) {
   constexpr std::uint64_t kMore = 0x80;
