@@ -254,7 +254,7 @@ TEST_CASE("a call that comes again takes no longer beside a file than the first 
   }
   MESSAGE(runs, " runs: ", all_first / runs, " and ", all_next / runs, " times one tape on average, at most ", worst,
           " times the first");
-  REQUIRE(runs >= 10);
+  REQUIRE(runs >= 5); // of 30, or of fewer where everything is slower
   CHECK(all_next <= all_first);
   CHECK(worst < 1.05);
 }
