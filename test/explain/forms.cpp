@@ -19,7 +19,7 @@ void record(Recorder& recorder, const std::string& place, std::uint64_t steps) {
   opening.place = place;
   opening.schedule = "tape";
   opening.budget = 1 << 20;
-  opening.step = kStep;
+  opening.record = kStep;
   recorder.begin(opening, {100, 100 * kStep, 1000, 1000, 0, 0});
   recorder.arrive({101, 101 * kStep, 1000, 1000, 0, 0}, 0, 0, 0);
   recorder.act({Action::Kind::tape, steps}, 0, 0, 0);

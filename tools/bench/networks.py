@@ -71,6 +71,10 @@ class Network:
         return measuring.run_vmrun(self.vmrun, self.file, *self.arguments, schedule=schedule, memory=memory, explain=explain,
                                    options=[f"--costs={costs}"] if costs else [])
 
+    @property
+    def of_numbers(self):
+        return self.name in ("rollout", "branches", "determinant")
+
     def job(self, schedule, memory=None):
         return lambda: self.run(schedule, memory)
 
@@ -79,8 +83,8 @@ class Network:
         return lambda: measuring.run_vmrun(self.vmrun, self.repeated, count, *self.arguments[1:], schedule=schedule, memory=memory)
 
     def run_with_all(self, explain=False):
-        """On one tape with all that rules ask for."""
-        return self.run("auto", ENOUGH, explain, self.keeps_all)
+        """On one tape with all that rules ask for. Of numbers any tape has that, and `auto` may still run steps again."""
+        return self.run("tape", ENOUGH, explain) if self.of_numbers else self.run("auto", ENOUGH, explain, self.keeps_all)
 
     @functools.cache
     def planned(self, memory):

@@ -30,10 +30,13 @@ class Compared:
     def __init__(self, network, memory, result, seconds):
         report, tape = result.report, network.tape
         self.peak, self.replay, self.predicted_cost = report["peak"], report["replay"], report["time_of_one_tape"]
+        fresh = report["fresh_seconds"] or {"predicted": 0, "of_one_tape": 0}
+        whole = report["seconds_of_one_tape"] or 0
+        self.predicted_time = (self.predicted_cost * whole + fresh["predicted"]) / (whole + fresh["of_one_tape"]) if whole else None
         self.cost = report["time"] / tape.report["time"]
         self.work = result.stats["work"] / tape.stats["work"] if tape.stats["work"] else 1
         if "with less to keep" in report["explanation"]:  # what was done in vain is not in the time of the plan
-            self.cost, self.predicted_cost = max(self.cost, self.work), None
+            self.cost, self.predicted_cost, self.predicted_time = max(self.cost, self.work), None, None
         self.time = seconds[0] / seconds[1] if seconds and min(seconds) > measuring.NOISE else None
         command = network.command(memory)
         self.above = [f"{command}: the peak {self.peak['measured']} is above the budget"] if self.peak["measured"] > memory else []
@@ -43,22 +46,22 @@ class Compared:
             "peak": off(self.peak["measured"], planned) if planned else None,
             "replay": off(self.replay["measured"], self.replay["predicted"]) if self.replay["predicted"] else None,
             "cost": off(self.cost, self.predicted_cost) if self.predicted_cost else None,
-            "time": off(self.time, self.predicted_cost) if self.time and self.predicted_cost else None,
+            "time": off(self.time, self.predicted_time) if self.time and self.predicted_time else None,
         }
         if planned and abs(self.peak["measured"] - planned) > max(PEAK_BYTES, PEAK * planned):
             self.amiss.append(f"{command}: peak {self.peak['measured']}, predicted {planned}")
         if planned and self.replay["measured"] != self.replay["predicted"]:
             self.amiss.append(f"{command}: replay {self.replay['measured']:.4f}, predicted {self.replay['predicted']:.4f}")
         if abs(self.off["time"] or 0) > TIME:
-            self.amiss.append(f"{command}: {self.time:.2f} times the time of one tape, predicted {self.predicted_cost:.2f}")
+            self.amiss.append(f"{command}: {self.time:.2f} times the time of one tape, predicted {self.predicted_time:.2f}")
 
-    HEAD = ["peak MiB", "predicted", "off %", "replay", "predicted", "work / tape's", "cost / tape's", "predicted", "off %", "time / tape's", "off %"]
+    HEAD = ["peak MiB", "predicted", "off %", "replay", "predicted", "work / tape's", "cost / tape's", "predicted", "off %", "time / tape's", "predicted", "off %"]
 
     def row(self):
         planned = self.peak["predicted"]
         return [mebibytes(self.peak["measured"]), mebibytes(planned) if planned else "", percent(self.off["peak"]), decimal(self.replay["measured"]),
                 decimal(self.replay["predicted"]), decimal(self.work), decimal(self.cost), decimal(self.predicted_cost), percent(self.off["cost"]),
-                decimal(self.time), percent(self.off["time"])]
+                decimal(self.time), decimal(self.predicted_time), percent(self.off["time"])]
 
 
 def busy(result):

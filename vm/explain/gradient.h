@@ -14,7 +14,7 @@ namespace cairn::explain {
 enum class Doing : std::uint8_t { advance, tape, sweep };
 
 // A part of the time of a gradient in which one thing was done. Time is modelled by counts that every run of the program repeats
-// and the machine's table of costs, in its ticks; a record that is swept takes as long as a step.
+// and the machine's table of costs, in its ticks; the rate `record` of that table is added where a record is swept.
 struct Stretch {
   Doing doing = Doing::advance;
   bool placed = true;             // `from` and `to` are known
@@ -116,7 +116,9 @@ struct Gradient {
   std::uint64_t states_kept = 0;
   std::optional<Outcome> predicted;       // no tapes and states where `peak` is there
   std::optional<double> time_of_one_tape; // modelled, of what is foreseen, against that of one tape of the whole run,
-  double seconds_of_one_tape = 0;         // and what that takes, modelled too
+  double seconds_of_one_tape = 0;         // and what that takes, modelled too;
+  double fresh_seconds = 0;               // beside it, to use memory of numbers' tapes for the first time, of what is foreseen,
+  double fresh_seconds_of_one_tape = 0;   // and of one tape
   std::vector<OtherBudget> others;
   std::vector<cairn::schedule::KnownInterval> profile; // what was planned with; empty: nothing was
   Outcome measured;

@@ -62,7 +62,7 @@ void Recorder::begin(Opening opening, const Moment& now) {
   open_ = true;
   serial_ = opening.serial;
   start_ = now;
-  step_ = opening.step;
+  record_ = opening.record;
   sweeps_ = last_time_ = 0;
   now_ = {};
   now_.number = again ? gradients_ : ++gradients_;
@@ -104,7 +104,7 @@ void Recorder::arrive(const Moment& now, std::uint64_t position, std::uint64_t e
       work_.to = position;
       break;
     case Doing::sweep:
-      sweeps_ += records_ * step_;
+      sweeps_ += records_ * record_;
       now_.swept += s.steps;
       break;
     }

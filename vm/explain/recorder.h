@@ -35,7 +35,7 @@ public:
     std::uint64_t serial = 0;   // of the operator's frame
     std::uint64_t executed = 0; // steps, if it is not seen from its beginning
     std::uint64_t steps = 0;    // of the run, if known
-    std::uint64_t step = 1;     // ticks that one takes
+    std::uint64_t record = 0;   // ticks that one takes from its making to the end of its sweep
     bool whole = true;
     bool taping = false;   // there is a tape in work,
     std::size_t aside = 0; // and there are so many put aside
@@ -110,7 +110,7 @@ private:
   bool open_ = false, detailed_ = false, full_ = false;
   std::uint64_t serial_ = 0;
   Moment start_;
-  std::uint64_t step_ = 1;   // ticks
+  std::uint64_t record_ = 0; // ticks
   std::uint64_t sweeps_ = 0; // time of records swept, which are no steps of the machine
   std::uint64_t last_time_ = 0;
   double watched_ = 0; // seconds, when it was begun for the first time

@@ -300,7 +300,8 @@ public:
             .alone = alone,
             .asked = budget_asked,
             .spill_bytes = may_spill() ? state_spill : 0,
-            .spill_ticks = costs.ticks_of_spilling()};
+            .spill_ticks = costs.ticks_of_spilling(),
+            .steps_of_record = costs.steps_of_record(schedule::kRecordBytes)};
   }
   schedule::Repeats repeats; // plans of calls that may come again
   value::Charged repeats_charged{heap_};

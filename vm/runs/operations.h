@@ -88,6 +88,8 @@ public:
       o->result_kept = o->result_kept || kept;
     }
   }
+  // Whether another one, or a view of what it made, reads what it made.
+  bool is_used(const Operation& o) const { return &all_[o.last_use] != &o; }
   // From the operation on top on the tape keeps so many bytes, in the forms [from, to).
   void keep(std::size_t from, std::size_t to, std::uint64_t bytes) {
     alike_ = alike_ && from == 0 && to == schedule::kTapeForms;

@@ -134,16 +134,24 @@ std::optional<explain::Outcome> predicted(const Engine& engine, const Checkpoint
   return out;
 }
 
-// As plans model it: from what is known of the intervals, or else from what the first run has counted. A sweep takes twice what
-// its interval does.
-void foresee_time(const CheckpointState& s, explain::Gradient& g) {
-  constexpr double kOneTape = 3;
+// As plans model it: from what is known of the intervals, or else from what the first run has counted. What nobody has weighed is
+// taken to be swept in twice the time in which it ran. Rates of tensors have it in them that results go to memory that nobody
+// used before; that the tapes of numbers do comes beside.
+void foresee_time(const Engine& engine, const CheckpointState& s, explain::Gradient& g) {
   if (const auto plan = s.schedule->foreseen()) {
     g.time_of_one_tape = plan->time;
     g.seconds_of_one_tape = schedule::CostTable::seconds(plan->one_tape);
   } else if (g.predicted && g.whole && g.first_run) {
-    g.time_of_one_tape = (g.predicted->replay + kOneTape - 1) / kOneTape;
-    g.seconds_of_one_tape = kOneTape * schedule::CostTable::seconds(*g.first_run);
+    const auto forward = static_cast<double>(*g.first_run), steps = static_cast<double>(s.total),
+               of_steps = steps * static_cast<double>(engine.costs.ticks_of_step());
+    const double in_all = steps * static_cast<double>(program_seen(s).records_per_1024_steps) / 1024,
+                 numbers = std::min(in_all, steps), largest = static_cast<double>(g.predicted->tapes / schedule::kRecordBytes);
+    const double sweep = 2 * std::max(0.0, forward - of_steps) + numbers * static_cast<double>(engine.costs.ticks_of_record());
+    g.time_of_one_tape = (g.predicted->replay * forward + sweep) / (forward + sweep);
+    g.seconds_of_one_tape = schedule::CostTable::seconds(static_cast<std::uint64_t>(forward + sweep));
+    const double fresh = engine.costs.fresh * 1e-9 * schedule::kRecordBytes;
+    g.fresh_seconds = fresh * std::min(largest, numbers);
+    g.fresh_seconds_of_one_tape = fresh * numbers;
   }
   if (g.predicted && g.time_of_one_tape) g.predicted->seconds = *g.time_of_one_tape * g.seconds_of_one_tape;
 }
@@ -184,7 +192,7 @@ void begin(Engine& engine, const CheckpointState& s, bool whole) {
   opening.serial = s.serial;
   opening.executed = s.executed;
   opening.steps = s.total;
-  opening.step = engine.costs.ticks_of_step();
+  opening.record = engine.costs.ticks_of_record();
   opening.whole = whole;
   opening.taping = s.work != nullptr;
   opening.aside = s.aside.size();
@@ -282,7 +290,7 @@ void record_end(Engine& engine, const CheckpointState& s) {
     if (s.begun_again != 0) g.explanation += begun_again_text(s.begun_again);
     if (recorder.detailed()) g.predicted = predicted(engine, s);
     if (recorder.detailed()) g.tiers = tiers_of(engine, g.predicted ? g.predicted->peak : std::nullopt);
-    if (recorder.detailed()) foresee_time(s, g);
+    if (recorder.detailed()) foresee_time(engine, s, g);
     if (recorder.detailed()) look_at_other_budgets(recorder, s);
     if (recorder.detailed()) g.profile = s.schedule->intervals();
     const explain::Gradient& ended = recorder.finish();

@@ -2,6 +2,7 @@
 #include "vm/runs/weighing.h"
 
 #include "ops/operators/registry.h"
+#include "ops/operators/rule_cost.h"
 #include "ops/operators/runtime.h"
 #include "ops/spill_file.h"
 #include "vm/runs/composite_calls.h"
@@ -69,38 +70,72 @@ bool same(const ops::Attributes& a, const ops::Attributes& b) {
   });
 }
 
-// What operations were modelled to take beside their steps, in ticks (vm/schedule/cost_table.h); where nobody models it, what
-// moving operands and results takes. Most programs use an operator for the same shapes again and again, so each is asked about
-// those that it had last only once.
+// What operations and their reverse rules are modelled to take beside their steps, in ticks (vm/schedule/cost_table.h); where
+// nobody models it, what moving operands and results takes, and twice that. Most programs use an operator for a few shapes again
+// and again, so each is asked about those that it had last only once.
 class Costs {
 public:
   struct Cost {
-    std::uint64_t ticks = 0;
-    bool of_product = false; // whose sweep takes as much for each operand that has a cotangent
+    std::uint64_t ticks = 0, swept = 0;
   };
-  explicit Costs(Engine& engine) : costs_(engine.costs), last_(ops::all_operators().size(), Last{}, engine.heap()) {}
+  explicit Costs(Engine& engine) : engine_(engine), known_(ops::all_operators().size(), Known{}, engine.heap()) {}
   Cost of(const tape::TensorRecord& record) {
-    if (record.op == nullptr)
-      return {costs_.ticks(1, 0, 0, static_cast<double>(record.inputs.element_bytes() + record.outputs.element_bytes()))};
-    Last& last = last_[static_cast<std::size_t>(record.op->id)];
-    if (last.record == nullptr || !record.inputs.like(last.record->inputs) || !record.outputs.like(last.record->outputs) ||
-        !same(record.attributes, last.record->attributes))
-      last = {&record, modelled(record)};
-    return last.cost;
+    if (record.op == nullptr) {
+      const auto bytes = static_cast<double>(record.inputs.element_bytes() + record.outputs.element_bytes());
+      const std::uint64_t moved = engine_.costs.ticks(1, 0, 0, bytes);
+      return {moved, record.kind == tape::TensorRecord::Kind::leaf ? 0 : 2 * moved};
+    }
+    Known& known = known_[static_cast<std::size_t>(record.op->id)];
+    for (const One& one : known.last)
+      if (one.record != nullptr && same(*one.record, record)) return one.cost;
+    One& oldest = known.last[known.next];
+    known.next = (known.next + 1) % known.last.size();
+    oldest = {&record, modelled(record)};
+    return oldest.cost;
   }
+  // Of adding a part of so many bytes to a cotangent that is there.
+  std::uint64_t of_sum(std::uint64_t bytes) const { return engine_.costs.ticks(0, 0, 0, 3 * static_cast<double>(bytes)); }
 
 private:
+  static bool same(const tape::TensorRecord& a, const tape::TensorRecord& b) {
+    const auto constant = [](std::uint32_t node) { return node == tape::kNone; };
+    return a.inputs.like(b.inputs) && a.outputs.like(b.outputs) && runs::same(a.attributes, b.attributes) &&
+           (a.smaller.size() == 0) == (b.smaller.size() == 0) &&
+           std::ranges::equal(a.operands, b.operands, {}, constant, constant);
+  }
   Cost modelled(const tape::TensorRecord& record) const {
     const std::vector<ops::Tensor> inputs = record.inputs.all(), outputs = record.outputs.all();
-    const ops::Cost cost = ops::Runtime::modelled_cost({*record.op, inputs, record.attributes, nullptr}, outputs);
-    return {costs_.ticks(1, cost.products, cost.flops, cost.bytes), cost.products > 0};
+    const ops::Call call{*record.op, inputs, record.attributes, nullptr};
+    const ops::Cost cost = ops::Runtime::modelled_cost(call, outputs);
+    const std::uint64_t ticks = engine_.costs.ticks(1, cost.products, cost.flops, cost.bytes);
+    return {ticks, schedule::bounded(of_rule(record, call, outputs).value_or(2 * ticks))};
   }
-  struct Last {
+  // Nothing: nobody can tell.
+  std::optional<std::uint64_t> of_rule(const tape::TensorRecord& record, const ops::Call& call,
+                                       std::span<const ops::Tensor> outputs) const {
+    if (record.kind != tape::TensorRecord::Kind::apply || record.op->vjp == nullptr) return std::nullopt;
+    value::Heap& heap = engine_.heap();
+    const value::Charged listed(heap, heap.scratch, static_cast<std::int64_t>(3 * call.inputs.size() * sizeof(ops::Tensor)));
+    const std::size_t n = call.inputs.size();
+    const auto wanted = std::make_unique<bool[]>(n);
+    for (std::size_t i = 0; i < n; ++i) wanted[i] = record.operands[i] != tape::kNone;
+    ops::Tensor smaller;
+    const bool in_place = record.smaller.size() != 0 && !record.is_lossy();
+    if (in_place) record.smaller.read({&smaller, 1});
+    const auto cost = ops::cost_of_rule(call, outputs, {wanted.get(), n}, in_place ? &smaller : nullptr);
+    if (!cost) return std::nullopt;
+    return engine_.costs.ticks(static_cast<double>(cost->operations), cost->cost.products, cost->cost.flops, cost->cost.bytes);
+  }
+  struct One {
     const tape::TensorRecord* record = nullptr;
     Cost cost;
   };
-  const schedule::CostTable& costs_;
-  value::ChargedVector<Last> last_; // by operator
+  struct Known {
+    std::array<One, 4> last; // found to be enough for the layers of a block of a network
+    std::size_t next = 0;
+  };
+  Engine& engine_;
+  value::ChargedVector<Known> known_; // by operator
 };
 
 // What weighing one tape is about.
@@ -267,11 +302,16 @@ void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t i, co
   const bool stored = kept.storage != nullptr;
   if (!kept.weak) {
     operations_.add_operand({node, false, kept.bytes});
-    if (const Operation* const maker = operations_.maker(node)) {
+    const Operation* const maker = operations_.maker(node);
+    const auto found = maker == nullptr ? older_.find(node) : older_.end();
+    const bool is_first = maker != nullptr ? !operations_.is_used(*maker) : found != older_.end();
+    if (!is_first && !(i == 0 && record.op != nullptr && record.op->vjp_memory == ops::VjpMemory::onto))
+      weights_.sweep = schedule::bounded(weights_.sweep + costs_.of_sum(kept.bytes));
+    if (maker != nullptr) {
       if (operations_.last().overwritten == tape::kNone && may_overwrite(record, i, *maker, kept.begin))
         operations_.last().overwritten = node;
       operations_.use(node, stored);
-    } else if (const auto found = older_.find(node); found != older_.end()) {
+    } else if (found != older_.end()) {
       weights_.read.push_back({found->second, kept.bytes});
       if (first_read_.contains(found->second)) operations_.add_taken(node);
       older_.erase(found);
@@ -291,13 +331,13 @@ void Weighing::add_record(const tape::TensorRecord& record) {
   if (next_call_ < calls_.all().size()) add_calls(operations_.size() - 1);
   const Costs::Cost cost = costs_.of(record);
   o.cost = schedule::bounded(cost.ticks);
+  weights_.sweep = schedule::bounded(weights_.sweep + schedule::bounded(cost.swept));
   weights_.cost = schedule::bounded(weights_.cost + o.cost);
   derived_.add(record, tape::Derived::As::lean);
   const std::uint8_t again_from = derived_.level_of(record.node);
   const InForms kept_in(record, derived_);
   tape::KeptTensors::Kept kept;
   std::uint64_t elements = 0;
-  bool constant = false; // one of the operands
   tell_of_memory(record, o);
   if (const std::uint32_t seen = o.is_view ? record.operands.front() : tape::kNone; seen != tape::kNone)
     if (const Operation* const maker = operations_.maker(seen)) o.view_of = maker->is_view ? maker->view_of : seen;
@@ -305,12 +345,8 @@ void Weighing::add_record(const tape::TensorRecord& record) {
     elements += kept.bytes;
     if (kept.storage != nullptr) meet(kept.storage, true, kept_in.input(i));
     if (i >= record.operands.size()) continue;
-    if (record.operands[i] != tape::kNone)
-      add_operand(record, i, kept, again_from);
-    else
-      constant = constant || !kept.weak;
+    if (record.operands[i] != tape::kNone) add_operand(record, i, kept, again_from);
   }
-  if (cost.of_product && constant) weights_.unswept = schedule::bounded(weights_.unswept + o.cost);
   for (std::uint32_t i = 0, at = 0; record.outputs.next(at, kept); ++i) {
     elements += kept.bytes;
     if (!o.is_view) operations_.add_result(record.node + i, kept.bytes);
@@ -349,8 +385,8 @@ void Weighing::add_calls(std::size_t at) {
     });
     if (call.output == nullptr) continue;
     weights_.cost = schedule::bounded(weights_.cost + call.output->cost);
-    // Its own two parts again, each with tangents, swept.
-    if (!call.composite->is_ruled()) weights_.swept_more = schedule::bounded(weights_.swept_more + call.output->cost);
+    // A run and a sweep of its own; where it is differentiated, both again, with tangents.
+    weights_.sweep = schedule::bounded(weights_.sweep + (call.composite->is_ruled() ? 2 : 3) * call.output->cost);
     weights_.largest = std::max(weights_.largest, call.output->largest);
     operations_.hold_beside(call.output->largest, call.output->sweeping);
   }
@@ -384,7 +420,7 @@ void Weighing::weigh_tape(bool rules_take) {
   }
   for (std::size_t i = 0; operations_.again() && i < operations_.size(); ++i) {
     if (tape_.is_lean() && operations_[i].again_from != 0) // a part of the sweep in every form
-      weights_.swept_more = schedule::bounded(weights_.swept_more + operations_[i].cost);
+      weights_.sweep = schedule::bounded(weights_.sweep + operations_[i].cost);
     for (std::size_t f = operations_[i].again_from; !tape_.is_lean() && f != 0 && f < schedule::kTapeForms; ++f)
       weights_.forms[f].again = schedule::bounded(weights_.forms[f].again + operations_[i].cost);
   }
@@ -396,6 +432,9 @@ void Weighing::weigh_tape(bool rules_take) {
   std::ranges::sort(weights_.read, {}, &schedule::OldTensor::serial);
   const auto same = [](const schedule::OldTensor& a, const schedule::OldTensor& b) { return a.serial == b.serial; };
   weights_.read.erase(std::unique(weights_.read.begin(), weights_.read.end(), same), weights_.read.end());
+  std::uint64_t numbers = tape_.size();
+  for (const auto& record : tape_.tensors()) numbers -= record->results;
+  weights_.sweep = schedule::bounded(weights_.sweep + numbers * engine_.costs.ticks_of_record());
   weights_.own = tape_.own_bytes();
   weights_.stays += weights_.own - tape_.saved_by_shortening();
   weights_.nested = calls_.some_unknown();
@@ -430,7 +469,7 @@ void weigh_inside(Engine& engine, ReverseState& s) {
   const std::uint64_t held = weights.own + form.tape.front();
   s.largest = schedule::bounded(held + std::max(weights.taping, form.sweeping));
   s.largest_swept = schedule::bounded(kOfDual * s.largest);
-  s.cost = schedule::bounded(3 * weights.cost - std::min(weights.cost, weights.unswept));
+  s.cost = schedule::bounded(weights.cost + weights.sweep);
 }
 
 } // namespace cairn::runs

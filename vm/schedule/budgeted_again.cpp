@@ -162,7 +162,7 @@ Budgeted::Whole Budgeted::whole() const {
   Whole whole{with_reads(), {}, {}, 0, nullptr};
   Interval& last = whole.last;
   last.forward = last.taped = last_.forward;
-  last.sweep = bounded(2 * last_.forward);
+  last.sweep = last_.sweep;
   last.tape = last_.bytes;
   last.taping = last_.taping;
   last.sweeping_of[0] = bounded(last_.next - std::min(last_.next, last_.bytes) + whole.run.cotangents[n]);

@@ -81,8 +81,7 @@ void Budgeted::add_interval(const Weights& weights) {
   largest_ = std::max(largest_, bounded(weights.largest));
   interval.forward = bounded(bounded(weights.cost) + cost_of_steps(steps_));
   interval.taped = interval.forward;
-  interval.sweep =
-      bounded(2 * interval.forward - std::min(bounded(weights.unswept), interval.forward) + bounded(weights.swept_more));
+  interval.sweep = bounded(weights.sweep);
   interval.stays = bounded(weights.stays);
   interval.padding = bounded(weights.padding);
   interval.advancing = bounded(weights.advancing);

@@ -34,7 +34,7 @@ double Budgeted::time_of_one_tape() const {
 }
 
 std::uint64_t Budgeted::cost_of_one_tape() const {
-  std::uint64_t cost = 3 * last_.forward; // with its sweep
+  std::uint64_t cost = last_.forward + last_.sweep;
   for (const Interval& interval : profile_.intervals) cost += interval.taped + interval.sweep;
   return cost;
 }
@@ -91,8 +91,7 @@ Weights Budgeted::told_of(std::size_t i) const {
   weights.taping_alone = interval.taping_alone;
   weights.more_reads = interval.more_reads;
   weights.cost = interval.forward - std::min(interval.forward, cost_of_steps(steps));
-  weights.unswept = 2 * interval.forward - std::min(2 * interval.forward, interval.sweep);
-  weights.swept_more = interval.sweep - std::min(2 * interval.forward, interval.sweep);
+  weights.sweep = interval.sweep;
   weights.step = step_cost_;
   weights.fresh = fresh_cost_;
   weights.older = older_;

@@ -34,6 +34,7 @@ void Budgeted::weighed_last(const Weights& weights) {
     last_.bytes = bounded(last_.bytes + bounded(tape.back()));
   last_.taping = bounded(weights.taping);
   last_.forward = bounded(bounded(weights.cost) + cost_of_steps(steps_));
+  last_.sweep = bounded(weights.sweep);
   // What its sweep holds has the cotangents at its start in it.
   note_updates(weights.updated);
   if (for_rule_ != 0) set_room();

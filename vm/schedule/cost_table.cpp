@@ -53,6 +53,13 @@ bool parse_rate(std::string_view line, CostTable& costs, std::string& error) {
 
 std::uint64_t CostTable::ticks_of_step() const { return static_cast<std::uint64_t>(std::max(1.0, std::round(step * kTicks))); }
 
+std::uint64_t CostTable::ticks_of_record() const { return static_cast<std::uint64_t>(std::round(record * kTicks)); }
+
+std::uint64_t CostTable::steps_of_record(std::uint64_t bytes) const {
+  const double ticks = (record + static_cast<double>(bytes) * fresh) * kTicks;
+  return static_cast<std::uint64_t>(std::max(1.0, std::round(ticks / static_cast<double>(ticks_of_step()))));
+}
+
 std::uint64_t CostTable::ticks_of_fresh() const { return static_cast<std::uint64_t>(std::round(fresh * kTicks * 1024)); }
 std::uint64_t CostTable::ticks_of_spilling() const {
   constexpr double kBytes = 1 << 20;

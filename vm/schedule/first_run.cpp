@@ -18,9 +18,7 @@ constexpr std::uint64_t kMostSparseBytes = std::uint64_t{48} << 20;
 // and keeping deep states over and over costs much.
 constexpr std::uint64_t kTapeForStack = 4;
 constexpr std::uint64_t kSnapshotsForStack = 2;
-constexpr std::uint64_t kSparse = 8; // a tape is sparse with fewer records than an eighth of its steps
-// With fewer than that part, a record takes less time, fresh memory and all, than the steps that it spares (cost_table.h).
-constexpr std::uint64_t kVerySparse = 16;
+constexpr std::uint64_t kSparse = 8;      // a tape is sparse with fewer records than an eighth of its steps
 constexpr std::uint64_t kWorthTaping = 5; // space for less than a fifth of the limit is left alone
 constexpr std::uint64_t kGoodTapeBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeastGoodBase = std::uint64_t{1} << 14;
@@ -105,7 +103,7 @@ void FirstRun::take_over() {
 }
 
 FirstRun::FirstRun(const Spec& spec, const Resources& resources)
-    : kind_(spec.kind), survey_(resources.survey), survey_piece_(resources.piece),
+    : kind_(spec.kind), steps_of_record_(resources.steps_of_record), survey_(resources.survey), survey_piece_(resources.piece),
       placement_(allowance_of(spec, resources), spec.base, 0) {
   if (kind_ != Spec::Kind::automatic && kind_ != Spec::Kind::budget) return;
   const std::uint64_t budget = kind_ == Spec::Kind::budget ? planned_budget(spec, resources) : budget_of(spec, resources);
@@ -136,13 +134,14 @@ Action FirstRun::discard_start() {
 }
 
 // How many more steps go onto the first tape: as many as fit even if each of them makes a record. Up to tape_bytes_ the tape
-// costs less than running its steps again; beyond, only where records are few, since fresh memory is dear.
+// costs less than running its steps again; beyond, only where records are so few that one takes less time, fresh memory and all,
+// than the steps that it spares.
 std::uint64_t FirstRun::more_to_tape() const {
   const std::uint64_t usual = records_ < prefix_ / kSparse ? sparse_bytes_ : tape_bytes_;
   std::uint64_t limit = std::max(usual, std::min(share_bytes_, kTapeForStack * stack_bytes_));
   // To compute tensors again costs more than their memory; so do steps that record little, where somebody offered the memory.
   const bool offered = budget_ != 0 && !frugal_;
-  if (is_heavy(prefix_, records_) || (offered && records_ < prefix_ / kVerySparse)) limit = share_bytes_;
+  if (is_heavy(prefix_, records_) || (offered && records_ < prefix_ / steps_of_record_)) limit = share_bytes_;
   const std::uint64_t used = records_ * kRecordBytes;
   const std::uint64_t spare = limit > used ? limit - used : 0;
   if (prefix_ > 0 && spare < limit / kWorthTaping) return 0;

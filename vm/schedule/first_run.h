@@ -69,6 +69,7 @@ public:
     archive(self.frugal_);
     archive(self.spill_bytes_);
     archive(self.spill_ticks_);
+    archive(self.steps_of_record_);
     archive(self.survey_);
     archive(self.survey_piece_);
     archive(self.counted_);
@@ -120,6 +121,7 @@ private:
   std::uint64_t budget_ = 0;                        // where it is for this run alone, else 0
   bool frugal_ = false;                             // nobody said how much memory there is
   std::uint64_t spill_bytes_ = 0, spill_ticks_ = 0; // of a file, where the run may use one
+  std::uint64_t steps_of_record_ = 1;               // as Resources has it
   bool survey_ = false;                             // nothing is reversed
   std::uint64_t survey_piece_ = 0;                  // records of an interval, where somebody knows
   std::uint64_t counted_ = 0;                       // actions of a survey of what is not planned

@@ -86,7 +86,7 @@ void FirstRun::save(std::vector<std::uint64_t>& words) const {
 bool FirstRun::sound() const {
   constexpr std::uint64_t kMostSaved = std::uint64_t{1} << 48; // sums and products with them stay within 64 bits
   if (prefix_ > kMostSaved || records_ > kMostSaved || survey_piece_ > kMostSaved || budget_ > kMostSaved ||
-      stack_bytes_ > kMostSaved || spill_bytes_ > kMostSaved * 4096 || spill_ticks_ > kMostSaved)
+      stack_bytes_ > kMostSaved || spill_bytes_ > kMostSaved * 4096 || spill_ticks_ > kMostSaved || steps_of_record_ == 0)
     return false;
   return generator_of(kind_) == Generator::first_run && stage_ <= Stage::done && placement_.sound() &&
          (stage_ != Stage::reversing || reversal_.sound()) &&

@@ -121,14 +121,13 @@ struct Weights {
   std::uint64_t advancing = 0, taping = 0;
   // The same beside the state at the end alone, where that at the start is not held; none: nobody knows.
   std::optional<std::uint64_t> advancing_alone, taping_alone;
-  std::uint64_t more_reads = 0; // where there were several tapes: as Interval has it (profile.h)
-  bool nested = false;          // a derivative operator ran on the tape that nobody can weigh
-  std::uint64_t cost = 0;       // modelled, of the operations on the tape, in ticks (cost_table.h),
-  std::uint64_t unswept = 0;    // of these, what their sweep does not do of twice as much: products have constant operands;
-  std::uint64_t swept_more = 0; // and what it does beyond that: gradients inside are differentiated
-  std::uint64_t step = 0;       // and of a step,
-  std::uint64_t fresh = 0;      // and of a KiB of memory that was never used before
-  std::vector<OldTensor> read;  // what the tape reads of what is older than the run, by serial
+  std::uint64_t more_reads = 0;        // where there were several tapes: as Interval has it (profile.h)
+  bool nested = false;                 // a derivative operator ran on the tape that nobody can weigh
+  std::uint64_t cost = 0;              // modelled, of the operations on the tape, in ticks (cost_table.h),
+  std::uint64_t sweep = 0;             // of sweeping the tape, numbers and all,
+  std::uint64_t step = 0;              // and of a step,
+  std::uint64_t fresh = 0;             // and of a KiB of memory that was never used before
+  std::vector<OldTensor> read;         // what the tape reads of what is older than the run, by serial
   std::vector<JoinedCotangent> joined; // of what is older than the interval
   std::uint64_t beside_cotangents =
       0;                            // at its end, bytes beside those of the state's: what joined ones had in all, told once more
@@ -167,6 +166,7 @@ struct Resources {
   // MiB of it. 0: there is none.
   std::int64_t spill_bytes = 0;
   std::uint64_t spill_ticks = 0;
+  std::uint64_t steps_of_record = 1; // that take as long as a record on a tape that grows
 };
 
 // What a schedule that plans has got to know of a stretch of the run, for people. Costs are modelled, sizes are bytes.
