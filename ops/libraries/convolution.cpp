@@ -143,16 +143,20 @@ std::shared_ptr<const Prepared> prepared(const cairn_math_convolution& c) {
   omp_set_num_threads(1);
   static std::mutex mutex;
   static std::map<Key, std::shared_ptr<const Prepared>> known;
+  const Key key = key_of(c);
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = known.find(key);
+    if (found != known.end()) return found->second;
+  }
+  std::shared_ptr<const Prepared> made; // while others go on
+  try {
+    made = make(c);
+  } catch (const dnnl::error&) { // not by oneDNN: the empty entry says so
+  }
   const std::lock_guard lock(mutex);
   if (known.size() >= kMostKept) known.clear();
-  const auto [found, fresh] = known.try_emplace(key_of(c));
-  if (fresh) {
-    try {
-      found->second = make(c);
-    } catch (const dnnl::error&) { // not by oneDNN: the empty entry says so
-    }
-  }
-  return found->second;
+  return known.try_emplace(key, std::move(made)).first->second;
 }
 
 int64_t padded(std::size_t bytes) { return static_cast<int64_t>((bytes + 63) / 64 * 64); }

@@ -98,6 +98,65 @@ TEST_CASE("convolutions with many weights do not depend on the number of threads
   CHECK(results[0] == results[2]);
 }
 
+// Single pictures, and a few, are cut into bands of rows for the library: f32 against the loops that f64 takes, and the same bits
+// whatever threads there are.
+TEST_CASE("convolutions of one picture are those of f64 and do not depend on the number of threads") {
+  const std::vector<WindowCase> cases = {
+      {{1, 32, 48, 50}, {32, 3, 3}, {1}, {1}, {1}},
+      {{1, 24, 65, 63}, {48, 5, 5}, {2}, {2}, {1}},          // steps over rows; no whole bands
+      {{1, 40, 64, 60}, {40, 3, 5}, {2, 1}, {0, 1}, {3, 2}}, // holes
+      {{1, 64, 121, 120}, {64, 1, 1}, {3, 2}, {1}, {1}},     // rows that no window looks at
+      {{1, 32, 70, 40}, {40, 4, 4}, {4}, {3}, {1}},          // bands begin where windows do, not where the picture does
+      {{1, 96, 40, 41}, {64, 3, 3}, {1}, {1}, {1}, 2},       // groups
+      {{1, 64, 150, 150}, {64, 3, 3}, {1}, {1}, {1}, 64},    // each channel by itself
+      {{1, 3, 201, 200}, {32, 3, 3}, {1}, {1}, {1}},         // weights by the library, too
+      {{1, 3, 301, 300}, {32, 7, 7}, {2}, {3}, {1}},
+      {{1, 4, 130, 130}, {40, 5, 5}, {1}, {4}, {2}},
+      {{1, 2, 40000}, {40, 7}, {1}, {3}, {1}}, // one axis
+      {{1, 48, 8000}, {48, 5}, {1}, {2}, {1}},
+      {{1, 16, 13, 20, 21}, {32, 3, 3, 3}, {1}, {1}, {1}}, // three axes
+      {{1, 2, 20, 30, 30}, {32, 3, 3, 3}, {1}, {1, 0, 1}, {1}},
+      {{2, 3, 150, 140}, {32, 3, 3}, {1}, {1}, {1}},
+      {{3, 32, 40, 39}, {32, 3, 3}, {1}, {1}, {1}},
+      {{5, 48, 40, 39}, {48, 3, 3}, {2}, {1}, {1}},
+      {{1, 64, 97, 90}, {64, 3, 3}, {1}, {1}, {1}}, // as many bands as there are
+      {{1, 8, 7, 6000}, {64, 3, 3}, {1}, {1}, {1}}, // few rows
+  };
+  std::mt19937_64 random(19);
+  for (const WindowCase& c : cases) {
+    const Sides s(c);
+    CAPTURE(s.large.text());
+    CAPTURE(s.weights.text());
+    const std::vector<double> xs = numbers_between(random, s.large.elements(), -1, 1),
+                              ws = numbers_between(random, s.weights.elements(), -1, 1),
+                              cs = numbers_between(random, s.small.elements(), -1, 1),
+                              bs = numbers_between(random, s.small[1], -1, 1);
+    const auto results = [&](DType type, unsigned threads) {
+      CountingLedger ledger;
+      const auto cpu = make_cpu_device(ledger, threads);
+      Runtime rt(*cpu);
+      const auto tensor = [&](const Shape& shape, const std::vector<double>& numbers) {
+        return applied(rt, O::cast, {rt.from_host(DType::f64, shape, *cpu, numbers.data())}, World::types(type));
+      };
+      const Tensor x = tensor(s.large, xs), weights = tensor(s.weights, ws), of = tensor(s.small, cs),
+                   bias = tensor({s.small[1]}, bs);
+      return std::array<std::vector<double>, 4>{
+          rt.read_numbers(applied(rt, O::convolve, {x, weights}, window_attributes(c))),
+          rt.read_numbers(applied(rt, O::convolve_add_tied, {x, weights, bias}, window_attributes(c))),
+          rt.read_numbers(applied(rt, O::convolve_vjp_input, {of, weights},
+                                  window_attributes(c, {list({s.large.begin() + 2, s.large.end()})}))),
+          rt.read_numbers(applied(rt, O::convolve_vjp_weights, {of, x},
+                                  window_attributes(c, {list({s.weights.begin() + 2, s.weights.end()})})))};
+    };
+    const auto right = results(DType::f64, 2), one = results(DType::f32, 1);
+    for (const unsigned threads : {2u, 5u}) CHECK(one == results(DType::f32, threads));
+    for (std::size_t kind = 0; kind < right.size(); ++kind) {
+      CAPTURE(kind);
+      check_near(one[kind], right[kind], DType::f32);
+    }
+  }
+}
+
 // The library has weights in blocks of 16, 32, 48 or 64 channels, whatever suits the shapes: f32 against the loops that f64
 // takes.
 TEST_CASE("convolutions of any number of channels are those of f64") {

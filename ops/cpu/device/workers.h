@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -91,6 +92,25 @@ template <class F> void parallel_for(std::int64_t count, std::int64_t grain, F&&
       count, grain,
       [](void* data, std::int64_t begin, std::int64_t end) { (*static_cast<std::remove_reference_t<F>*>(data))(begin, end); },
       &piece);
+}
+
+// The same for pieces that take microseconds. A few of those are done before another thread is there, and a thread that was
+// called looks for more work for some time: so the first piece tells what the others will take, and decides whether they are
+// shared.
+template <class F> void parallel_for_light(std::int64_t count, std::int64_t grain, F&& piece) {
+  constexpr std::int64_t kFew = 16; // beyond them they are worth sharing in any case
+  constexpr std::chrono::microseconds kWorthSharing{50};
+  const Workers* const workers = Workers::current();
+  if (count <= grain || count > kFew * grain || workers == nullptr || workers->threads() == 1)
+    return parallel_for(count, grain, piece);
+  const auto start = std::chrono::steady_clock::now();
+  piece(std::int64_t{0}, grain);
+  if ((std::chrono::steady_clock::now() - start) * ((count - 1) / grain) >= kWorthSharing)
+    return parallel_for(count - grain, grain, [&](std::int64_t begin, std::int64_t end) { piece(begin + grain, end + grain); });
+  for (std::int64_t begin = grain; begin < count; begin += grain) {
+    Meter::poll_current();
+    piece(begin, std::min(begin + grain, count));
+  }
 }
 
 } // namespace cairn::ops::cpu

@@ -79,7 +79,7 @@ template <class T> void copy_of_size(const View& to, const View& from) {
   const std::int64_t pieces = (inner.size - 1) / piece + 1;
   const std::int64_t elements_of_unit = std::min(piece, inner.size) * across.size;
   const std::int64_t grain = std::max<std::int64_t>(1, kElementsInline / elements_of_unit);
-  parallel_for(rows * pieces, grain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for_light(rows * pieces, grain, [&](std::int64_t begin, std::int64_t end) {
     Pace pace;
     for (std::int64_t unit = begin; unit < end; ++unit) {
       T* out = to.as<T>();

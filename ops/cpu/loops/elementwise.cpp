@@ -365,7 +365,7 @@ bool done_at_once(const KernelCall& call, Compute compute, Loop loop, const Deta
     return true;
   }
   const std::int64_t bytes = compute == Compute::f32 ? 4 : 8, bytes_out = bytes_of(out.dtype);
-  parallel_for(n, kElementsInline, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for_light(n, kElementsInline, [&](std::int64_t begin, std::int64_t end) {
     const void* addresses[kMostOperands] = {};
     for (unsigned k = 0; k < inputs; ++k) addresses[k] = in[k] + begin * bytes;
     loop(static_cast<char*>(out.data) + begin * bytes_out, addresses, end - begin, details.parameter);
@@ -439,7 +439,8 @@ void elementwise(const KernelCall& call, Compute compute, Loop loop, const Detai
   for (std::size_t i = 0; i + 1 < traversal.rank; ++i) rows *= traversal.sizes[i];
   const std::int64_t pieces = (inner - 1) / traversal.piece + 1;
   const std::int64_t grain = std::max<std::int64_t>(1, kElementsInline / std::min(inner, traversal.piece));
-  parallel_for(rows * pieces, grain, [&](std::int64_t begin, std::int64_t end) { RowLoop(traversal, pieces).run(begin, end); });
+  parallel_for_light(rows * pieces, grain,
+                     [&](std::int64_t begin, std::int64_t end) { RowLoop(traversal, pieces).run(begin, end); });
 }
 
 } // namespace cairn::ops::cpu

@@ -176,7 +176,7 @@ private:
     pieces_ = std::min(pieces_, std::max<std::int64_t>(1, gone_.elements));
     const std::int64_t grain = std::max<std::int64_t>(1, kElementsInline / std::max<std::int64_t>(1, of_unit / pieces_));
     if (pieces_ == 1) {
-      parallel_for(units, grain, [&](std::int64_t begin, std::int64_t end) {
+      parallel_for_light(units, grain, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t unit = begin; unit < end; ++unit) {
           alignas(64) std::byte totals[kFoldBlock * kMostOfTotal];
           add_rows(totals, unit, blocks, 0, gone_.elements);
@@ -187,7 +187,7 @@ private:
     }
     const Totals parts = totals(units * pieces_ * wide);
     const auto part = [&](std::int64_t task) { return parts.get() + task * wide * kind_.total_bytes; };
-    parallel_for(units * pieces_, grain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for_light(units * pieces_, grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t task = begin; task < end; ++task) {
         const std::int64_t piece = task % pieces_;
         add_rows(part(task), task / pieces_, blocks, first_of(piece), first_of(piece + 1));
