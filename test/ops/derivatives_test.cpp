@@ -2,6 +2,7 @@
 // against reverse rules, second derivatives against differences of first ones.
 #include "ops/cpu/device/device.h"
 #include "ops/operators/registry.h"
+#include "ops/operators/rule_cost.h"
 #include "ops/operators/runtime.h"
 #include "test/ops/examples.h"
 
@@ -216,6 +217,47 @@ TEST_CASE("reverse rules make cotangents where their operators say") {
     }
   });
   CHECK(met.size() == 6);
+}
+
+TEST_CASE("what a reverse rule is told to take is what it spends") {
+  std::size_t compared = 0;
+  each_case([&](const DerivativeCase& c, std::mt19937_64&) {
+    const Operator& op = operator_of(c.example.op);
+    if (op.vjp == nullptr || op.id == OperatorId::to_device) return; // what is on another device anyway
+    std::vector<Tensor> inputs = c.inputs(c.numbers);
+    const std::array<Tensor, kMostResults> made = all_applied(c.world.rt, op.id, inputs, c.attributes);
+    std::vector<Tensor> outputs, described;
+    for (const Tensor& t : made)
+      if (!t.empty()) outputs.push_back(t);
+    std::vector<Tensor> cotangents = outputs, parts(inputs.size());
+    bool wanted[16] = {};
+    for (std::size_t i = 0; i < inputs.size(); ++i) wanted[i] = c.differentiable(i);
+    const std::span<const bool> flags(wanted, inputs.size());
+    AddedOnto onto;
+    Tensor sum = op.vjp_memory == VjpMemory::onto ? c.world.rt.cast(inputs[0], inputs[0].dtype) : Tensor();
+    Meter meter;
+    {
+      const Meter::Installed installed(&meter);
+      op.vjp(VjpCall{c.world.rt, op, inputs, outputs, cotangents, c.attributes, flags, parts, {}, nullptr,
+                     Runtime::can_add_onto(sum, inputs[0]) ? &onto : nullptr});
+      if (onto.op != nullptr) c.world.rt.add_onto(sum, std::move(onto));
+    }
+    for (const Tensor& t : inputs) described.push_back(t.weak ? t : description(t));
+    for (Tensor& t : outputs) t = description(t);
+    Meter unheard;
+    const Meter::Installed installed(&unheard);
+    const std::int64_t held = c.world.ledger.held;
+    const auto told = cost_of_rule({op, described, c.attributes, nullptr}, outputs, flags, nullptr);
+    REQUIRE(told.has_value());
+    CHECK(told->operations == meter.operations());
+    CHECK(told->cost.flops == meter.spent().flops);
+    CHECK(told->cost.bytes == meter.spent().bytes);
+    CHECK(told->cost.products == meter.spent().products);
+    CHECK(unheard.work() == 0);
+    CHECK(c.world.ledger.held == held);
+    ++compared;
+  });
+  CHECK(compared > 100);
 }
 
 TEST_CASE("reverse rules agree with differences of values") {

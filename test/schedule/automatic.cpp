@@ -23,11 +23,13 @@ TEST_CASE("auto tapes longer where few steps make a record") {
 
 TEST_CASE("auto tapes whole what records little, where somebody offered the memory, within an eighth of it") {
   const Program sparse{.total = 100'000'000, .records_per_1024_steps = 40, .snapshot_bytes = 400};
-  Resources resources{.budget_bytes = std::int64_t{4} << 30, .alone = true, .asked = true};
+  Resources resources{.budget_bytes = std::int64_t{4} << 30, .alone = true, .asked = true, .steps_of_record = 18};
   CHECK(run(spec_of("auto"), sparse, {}, resources).advanced == 0);
   Program dense = sparse;
   dense.records_per_1024_steps = 100;
   CHECK(run(spec_of("auto"), dense, {}, resources).peak_tape_records * 32 <= std::uint64_t{48} << 20);
+  resources.steps_of_record = 10; // worth less
+  CHECK(run(spec_of("auto"), dense, {}, resources).advanced == 0);
   resources.asked = false;
   CHECK(run(spec_of("auto"), sparse, {}, resources).peak_tape_records * 32 <= std::uint64_t{48} << 20);
   resources = {.budget_bytes = std::int64_t{48} << 20, .alone = true, .asked = true};

@@ -246,6 +246,7 @@ void Machine::tell_weights() {
   weights.largest = layers_.largest();
   weights.read = read;
   weights.cost = 1000 * (work_->to - work_->from);
+  weights.sweep = 2 * weights.cost;
   weights.step = CostTable().ticks_of_step();
   weights.fresh = fresh_;
   weights.older = older_;

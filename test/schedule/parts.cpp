@@ -80,6 +80,7 @@ struct Run {
     form.more_if_parts = more_if_parts;
     weights.step = 1;
     weights.cost = 1000;
+    weights.sweep = 2000;
     if (joined && i + 2 == sweeping.size()) weights.joined.push_back(*joined);
     return weights;
   }
