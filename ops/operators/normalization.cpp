@@ -153,8 +153,9 @@ Tensor column(Runtime& runtime, const Tensor& vector, const Tensor& like) {
   return runtime.apply(OperatorId::along_channels, {vector, like});
 }
 
-// Cotangents of mean and variance of a batch, which only programs that differentiate running statistics have.
-void add_part_of_statistics(const VjpCall& call) {
+// Cotangents of mean and variance of a batch, which only programs that differentiate running statistics have. centred(): x less
+// its mean.
+template <class Centred> void add_part_of_statistics(const VjpCall& call, const Centred& centred) {
   Runtime& runtime = call.runtime;
   const Tensor& x = call.inputs[0];
   if (!call.wanted[0] || !is_floating(x.dtype)) return;
@@ -172,8 +173,7 @@ void add_part_of_statistics(const VjpCall& call) {
   }
   if (call.cotangents.size() > 2 && !call.cotangents[2].empty()) {
     const Tensor part = column(runtime, runtime.apply(OperatorId::mul, {call.cotangents[2], weak_number(2 / count, false)}), x);
-    const Tensor mean = column(runtime, runtime.apply(OperatorId::channel_mean, {x}), x);
-    add(runtime.apply(OperatorId::mul, {part, runtime.apply(OperatorId::sub, {x, mean})}));
+    add(runtime.apply(OperatorId::mul, {part, centred()}));
   }
 }
 
@@ -210,10 +210,54 @@ void all_parts(const VjpCall& call, OperatorId kernel, const Attributes& attribu
     if (call.wanted[i] && is_floating(call.inputs[i].dtype)) call.results[i] = rules::fit(call.runtime, parts[i], call.inputs[i]);
 }
 
+// By the normalised operand h, which may have an error, and the exact variance: with r the inverse deviation, the part of x is
+// scale r (c - mean of c - h mean of (c h)). Errors of h with a mean of zero leave what is linear in h right on average, as they
+// would not if they changed the variance.
+void batch_vjp_by_normalized(const VjpCall& call, const Normalization& n, const Tensor& h) {
+  using O = OperatorId;
+  Runtime& runtime = call.runtime;
+  const Tensor &x = call.inputs[0], &scale = call.inputs[1], &c = call.cotangents[0];
+  const Tensor deviation = runtime.apply(O::sqrt, {runtime.apply(O::add, {call.outputs[2], weak_number(n.epsilon, false)})});
+  // In the memory of the first operand, which goes.
+  const auto over = [&](O id, Tensor a, const Tensor& b) {
+    std::array<Tensor, 2> operands = {std::move(a), b};
+    constexpr std::array<bool, 2> consumed = {true, false};
+    std::array<Tensor, kMostResults> results;
+    runtime.apply(operator_of(id), operands, consumed, {}, results);
+    return std::move(results[0]);
+  };
+  if (!c.empty()) {
+    const Tensor weighted = runtime.apply(O::mul, {c, h});
+    const Tensor part_of_scale = summed(runtime, n, weighted, call.outputs[2]),
+                 part_of_shift = summed(runtime, n, c, call.outputs[2]);
+    if (rules::wanted(call, 1)) call.results[1] = rules::fit(runtime, part_of_scale, scale);
+    if (rules::wanted(call, 2)) call.results[2] = rules::fit(runtime, part_of_shift, call.inputs[2]);
+    if (rules::wanted(call, 0)) {
+      const Tensor count = weak_number(static_cast<double>(x.elements()) / static_cast<double>(x.shape[1]), false);
+      const auto mean = [&](const Tensor& sum) { return column(runtime, runtime.apply(O::div, {sum, count}), x); };
+      Tensor part = runtime.apply(O::sub, {c, mean(part_of_shift)});
+      part = over(O::sub, std::move(part), runtime.apply(O::mul, {h, mean(part_of_scale)}));
+      part = over(O::mul, std::move(part), column(runtime, runtime.apply(O::div, {scale, deviation}), x));
+      call.results[0] = rules::fit(runtime, std::move(part), x);
+    }
+  }
+  add_part_of_statistics(call, [&] { return runtime.apply(O::mul, {h, column(runtime, deviation, x)}); });
+}
+
 void batch_vjp(const VjpCall& call) {
   const Normalization n = read<OperatorId::batch_normalization_training>(call.attributes, 1);
+  if (call.smaller != nullptr) return batch_vjp_by_normalized(call, n, *call.smaller);
   all_parts(call, OperatorId::batch_normalization_vjp, rules::attributes({Attribute::of_number(n.epsilon)}));
-  add_part_of_statistics(call);
+  add_part_of_statistics(call, [&] {
+    Runtime& runtime = call.runtime;
+    const Tensor& x = call.inputs[0];
+    return runtime.apply(OperatorId::sub, {x, column(runtime, runtime.apply(OperatorId::channel_mean, {x}), x)});
+  });
+}
+
+Tensor normalized_operand(Runtime& runtime, const Call& call) {
+  const Normalization n = read<OperatorId::batch_normalization_training>(call.attributes, 1);
+  return runtime.apply(OperatorId::normalized, {call.inputs[0], call.inputs[1]}, written(n));
 }
 
 template <OperatorId id> void layer_vjp(const VjpCall& call) {
@@ -453,8 +497,12 @@ template <OperatorId id> constexpr Definition normalization(Vjp vjp, VjpMemory v
 
 namespace definitions {
 
-constinit const Definition batch_normalization_training =
-    normalization<OperatorId::batch_normalization_training>(batch_vjp, VjpMemory::first_over);
+constinit const Definition batch_normalization_training = [] {
+  Definition d = normalization<OperatorId::batch_normalization_training>(batch_vjp, VjpMemory::first_over);
+  d.lossy = LossyKind::batch_normalization;
+  d.normalized = normalized_operand;
+  return d;
+}();
 constinit const Definition layer_normalization_vjp = {.infer = infer_all_parts<false>,
                                                       .regions = &kRegionsOfParts<Kind::last>,
                                                       .kernel = layer_vjp_kernel,
