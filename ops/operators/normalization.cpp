@@ -134,6 +134,10 @@ void batch_vjp_kernel(const KernelCall& call) {
   const auto in = call.inputs, out = call.outputs;
   cpu::batch_normalize_vjp(call.attributes[0].number(), out[0], out[1], out[2], in[0], in[1], in[2]);
 }
+void batch_normalized_vjp_kernel(const KernelCall& call) {
+  const auto in = call.inputs, out = call.outputs;
+  cpu::batch_normalized_vjp(call.attributes[0].number(), out[0], out[1], out[2], in[0], in[1], in[2], in[3]);
+}
 void layer_vjp_kernel(const KernelCall& call) {
   const auto in = call.inputs, out = call.outputs;
   cpu::layer_normalize_vjp({call.attributes[1].number(), call.attributes[0].integer() != 0}, out[0], out[1], out[2], in[0], in[1],
@@ -190,10 +194,12 @@ void group_vjp(const VjpCall& call) {
   if (call.inputs.size() > 2 && rules::wanted(call, 2)) call.results[2] = summed(runtime, n, c, call.inputs[2]);
 }
 
-// By one kernel for all operands, in the memory of the cotangent if that is to be had.
-void all_parts(const VjpCall& call, OperatorId kernel, const Attributes& attributes) {
+// By one kernel for all operands, which is given what stands behind the cotangent, in the memory of that if it is to be had.
+void all_parts(const VjpCall& call, OperatorId kernel, std::initializer_list<Tensor> behind, const Attributes& attributes) {
   if (call.cotangents[0].empty()) return;
-  Tensor operands[] = {{}, call.inputs[0], call.inputs[1]};
+  std::array<Tensor, 4> room;
+  const std::span<Tensor> operands(room.data(), 1 + behind.size());
+  std::copy(behind.begin(), behind.end(), room.begin() + 1);
   if (call.given.empty()) // compilers differ in whether a choice between both would be a copy
     operands[0] = call.cotangents[0];
   else
@@ -210,48 +216,25 @@ void all_parts(const VjpCall& call, OperatorId kernel, const Attributes& attribu
     if (call.wanted[i] && is_floating(call.inputs[i].dtype)) call.results[i] = rules::fit(call.runtime, parts[i], call.inputs[i]);
 }
 
-// By the normalised operand h, which may have an error, and the exact variance: with r the inverse deviation, the part of x is
-// scale r (c - mean of c - h mean of (c h)). Errors of h with a mean of zero leave what is linear in h right on average, as they
-// would not if they changed the variance.
-void batch_vjp_by_normalized(const VjpCall& call, const Normalization& n, const Tensor& h) {
-  using O = OperatorId;
-  Runtime& runtime = call.runtime;
-  const Tensor &x = call.inputs[0], &scale = call.inputs[1], &c = call.cotangents[0];
-  const Tensor deviation = runtime.apply(O::sqrt, {runtime.apply(O::add, {call.outputs[2], weak_number(n.epsilon, false)})});
-  // In the memory of the first operand, which goes.
-  const auto over = [&](O id, Tensor a, const Tensor& b) {
-    std::array<Tensor, 2> operands = {std::move(a), b};
-    constexpr std::array<bool, 2> consumed = {true, false};
-    std::array<Tensor, kMostResults> results;
-    runtime.apply(operator_of(id), operands, consumed, {}, results);
-    return std::move(results[0]);
-  };
-  if (!c.empty()) {
-    const Tensor weighted = runtime.apply(O::mul, {c, h});
-    const Tensor part_of_scale = summed(runtime, n, weighted, call.outputs[2]),
-                 part_of_shift = summed(runtime, n, c, call.outputs[2]);
-    if (rules::wanted(call, 1)) call.results[1] = rules::fit(runtime, part_of_scale, scale);
-    if (rules::wanted(call, 2)) call.results[2] = rules::fit(runtime, part_of_shift, call.inputs[2]);
-    if (rules::wanted(call, 0)) {
-      const Tensor count = weak_number(static_cast<double>(x.elements()) / static_cast<double>(x.shape[1]), false);
-      const auto mean = [&](const Tensor& sum) { return column(runtime, runtime.apply(O::div, {sum, count}), x); };
-      Tensor part = runtime.apply(O::sub, {c, mean(part_of_shift)});
-      part = over(O::sub, std::move(part), runtime.apply(O::mul, {h, mean(part_of_scale)}));
-      part = over(O::mul, std::move(part), column(runtime, runtime.apply(O::div, {scale, deviation}), x));
-      call.results[0] = rules::fit(runtime, std::move(part), x);
-    }
-  }
-  add_part_of_statistics(call, [&] { return runtime.apply(O::mul, {h, column(runtime, deviation, x)}); });
-}
-
+// By the normalised operand where that is kept, with an error, beside the exact variance: errors with a mean of zero leave what
+// is linear in it right on average, as they would not if they changed the variance.
 void batch_vjp(const VjpCall& call) {
+  Runtime& runtime = call.runtime;
+  const Tensor& x = call.inputs[0];
   const Normalization n = read<OperatorId::batch_normalization_training>(call.attributes, 1);
-  if (call.smaller != nullptr) return batch_vjp_by_normalized(call, n, *call.smaller);
-  all_parts(call, OperatorId::batch_normalization_vjp, rules::attributes({Attribute::of_number(n.epsilon)}));
+  const Attributes attributes = rules::attributes({Attribute::of_number(n.epsilon)});
+  if (call.smaller == nullptr) {
+    all_parts(call, OperatorId::batch_normalization_vjp, {x, call.inputs[1]}, attributes);
+    add_part_of_statistics(call, [&] {
+      return runtime.apply(OperatorId::sub, {x, column(runtime, runtime.apply(OperatorId::channel_mean, {x}), x)});
+    });
+    return;
+  }
+  const Tensor &normalized = *call.smaller, &variance = call.outputs[2];
+  all_parts(call, OperatorId::batch_normalized_vjp, {normalized, call.inputs[1], variance}, attributes);
   add_part_of_statistics(call, [&] {
-    Runtime& runtime = call.runtime;
-    const Tensor& x = call.inputs[0];
-    return runtime.apply(OperatorId::sub, {x, column(runtime, runtime.apply(OperatorId::channel_mean, {x}), x)});
+    const Tensor enlarged = runtime.apply(OperatorId::add, {variance, weak_number(n.epsilon, false)});
+    return runtime.apply(OperatorId::mul, {normalized, column(runtime, runtime.apply(OperatorId::sqrt, {enlarged}), x)});
   });
 }
 
@@ -262,7 +245,7 @@ Tensor normalized_operand(Runtime& runtime, const Call& call) {
 
 template <OperatorId id> void layer_vjp(const VjpCall& call) {
   const Normalization n = read<id>(call.attributes, 1);
-  all_parts(call, OperatorId::layer_normalization_vjp,
+  all_parts(call, OperatorId::layer_normalization_vjp, {call.inputs[0], call.inputs[1]},
             rules::attributes({Attribute::of_flag(n.centred), Attribute::of_number(n.epsilon)}));
 }
 
@@ -511,6 +494,10 @@ constinit const Definition batch_normalization_vjp = {.infer = infer_all_parts<t
                                                       .regions = &kRegionsOfParts<Kind::batch>,
                                                       .kernel = batch_vjp_kernel,
                                                       .may_overwrite = kKeepInputs};
+constinit const Definition batch_normalized_vjp = {.infer = infer_all_parts<true>,
+                                                   .regions = &kRegionsOfParts<Kind::batch>,
+                                                   .kernel = batch_normalized_vjp_kernel,
+                                                   .may_overwrite = kKeepInputs};
 constinit const Definition batch_normalization_test = normalization_definition(
     infer_test, kRegionsOfTest, test_kernel, test_vjp, test_jvp, keep_input(0) | keep_input(1) | keep_input(3) | keep_input(4));
 constinit const Definition times_normalized = {.infer = infer_times_normalized,
