@@ -238,9 +238,18 @@ void batch_vjp(const VjpCall& call) {
   });
 }
 
+// By the operator itself, whose kernel is the fastest for channels that lie closest.
 Tensor normalized_operand(Runtime& runtime, const Call& call) {
-  const Normalization n = read<OperatorId::batch_normalization_training>(call.attributes, 1);
-  return runtime.apply(OperatorId::normalized, {call.inputs[0], call.inputs[1]}, written(n));
+  const Tensor& x = call.inputs[0];
+  const auto all = [&](double number) {
+    return runtime.apply(OperatorId::fill, {},
+                         rules::attributes({Attribute::of_list({x.shape[1]}), Attribute::of_number(number),
+                                            Attribute::of_type(x.dtype), Attribute::of_device(*x.device())}));
+  };
+  std::array<Tensor, 3> operands = {x, all(1), all(0)};
+  std::array<Tensor, kMostResults> results;
+  runtime.apply(call.op, operands, {}, call.attributes, results);
+  return std::move(results[0]);
 }
 
 template <OperatorId id> void layer_vjp(const VjpCall& call) {
