@@ -435,6 +435,12 @@ template <Kind kind> void narrow_all_parts(const RegionCall& call) {
   Normalization n;
   n.kind = kind;
   n.last = call.call.inputs[2].shape.rank();
+  if (call.needed.size() > 3) { // the variance
+    if (call.result == 0)
+      call.needed[3].within(0, call.box[1]);
+    else
+      call.needed[3].unseen();
+  }
   if (call.result == 0) return narrow_part_of_x(call, n);
   Region &c = call.needed[0], &x = call.needed[1];
   if (kind == Kind::batch) {
