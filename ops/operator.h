@@ -121,7 +121,8 @@ struct VjpCall {
   std::span<Tensor> results; // by input: the part of its cotangent, of the input's shape (a number's: no axes); may share storage
                              // with a cotangent. Left empty: none
   std::span<Tensor> given = {}; // the cotangents once more, where the rule may take their memory; or empty
-  // Not null: this is there in place of what the rule asked to keep, of which it has descriptions only (SmallerForm).
+  // Not null: this is there in place of what the rule asked to keep, of which it has descriptions only (SmallerForm), or of the
+  // first operand (LossyKind::batch_normalization).
   const Tensor* smaller = nullptr;
   AddedOnto* onto = nullptr; // if not null, the first operand's cotangent has a sum, and rules of VjpMemory::onto write here
                              // instead of making a part
@@ -215,10 +216,19 @@ struct SmallerForm {
   bool (*fits)(const Call& call, std::span<const Tensor> whole) = nullptr; // whether it can be made of such tensors
 };
 
-// Operators whose reverse rule multiplies its first operand with a cotangent, for the cotangent of the second one, and does
-// nothing else with it: where the program wants that, the tape keeps an encoding of it with a bounded error. By what programs
-// name.
-enum class LossyKind : std::uint8_t { none, convolution, product };
+// Operators of whose first operand the tape keeps an encoding with a bounded error, where the program wants that. By what
+// programs name.
+enum class LossyKind : std::uint8_t {
+  none,
+  convolution,        // the reverse rule multiplies the operand with a cotangent, for the cotangent of the second one, and does
+  product,            // nothing else with it
+  batch_normalization // it is the normalised operand that is encoded: VjpCall::smaller, beside the variance, which stays. Its
+                      // own cotangent shows the error, too
+};
+// What an error of the first operand does to the cotangent of the second one is a matter of products alone.
+constexpr bool multiplies_with_cotangent(LossyKind kind) { return kind == LossyKind::convolution || kind == LossyKind::product; }
+// The normalised operand, in a layout without gaps.
+using NormalizedOf = Tensor (*)(Runtime& runtime, const Call& call);
 // Bounds that an encoding keeps to. Steps of them, and what is left where these are taken off, are far from where numbers of any
 // type of elements end.
 inline constexpr double kLeastBound = 1e-25, kMostBound = 1e25;
@@ -238,9 +248,10 @@ struct Definition {
   std::uint32_t keep = 0;               // what the reverse rule needs
   const SmallerForm* smaller = nullptr; // null: there is none
   LossyKind lossy = LossyKind::none;
-  std::uint32_t may_overwrite = 0; // the inputs, as in `keep`, whose memory may become that of the first result: if nobody else
-                                   // has it, and type and layout are the result's
-  bool each_over_its_own = false;  // and that of input i the memory of result i, for each result, in place of any input's
+  NormalizedOf normalized = nullptr; // of LossyKind::batch_normalization alone
+  std::uint32_t may_overwrite = 0;   // the inputs, as in `keep`, whose memory may become that of the first result: if nobody else
+                                     // has it, and type and layout are the result's
+  bool each_over_its_own = false;    // and that of input i the memory of result i, for each result, in place of any input's
   VjpMemory vjp_memory = VjpMemory::own;
   IndexBoundOf indices = nullptr; // null: no operand holds indices
   bool in_shared_layout = false;  // the result lies as its operands do: set_shared_layout

@@ -134,6 +134,10 @@ void batch_vjp_kernel(const KernelCall& call) {
   const auto in = call.inputs, out = call.outputs;
   cpu::batch_normalize_vjp(call.attributes[0].number(), out[0], out[1], out[2], in[0], in[1], in[2]);
 }
+void batch_normalized_vjp_kernel(const KernelCall& call) {
+  const auto in = call.inputs, out = call.outputs;
+  cpu::batch_normalized_vjp(call.attributes[0].number(), out[0], out[1], out[2], in[0], in[1], in[2], in[3]);
+}
 void layer_vjp_kernel(const KernelCall& call) {
   const auto in = call.inputs, out = call.outputs;
   cpu::layer_normalize_vjp({call.attributes[1].number(), call.attributes[0].integer() != 0}, out[0], out[1], out[2], in[0], in[1],
@@ -153,8 +157,9 @@ Tensor column(Runtime& runtime, const Tensor& vector, const Tensor& like) {
   return runtime.apply(OperatorId::along_channels, {vector, like});
 }
 
-// Cotangents of mean and variance of a batch, which only programs that differentiate running statistics have.
-void add_part_of_statistics(const VjpCall& call) {
+// Cotangents of mean and variance of a batch, which only programs that differentiate running statistics have. centred(): x less
+// its mean.
+template <class Centred> void add_part_of_statistics(const VjpCall& call, const Centred& centred) {
   Runtime& runtime = call.runtime;
   const Tensor& x = call.inputs[0];
   if (!call.wanted[0] || !is_floating(x.dtype)) return;
@@ -172,8 +177,7 @@ void add_part_of_statistics(const VjpCall& call) {
   }
   if (call.cotangents.size() > 2 && !call.cotangents[2].empty()) {
     const Tensor part = column(runtime, runtime.apply(OperatorId::mul, {call.cotangents[2], weak_number(2 / count, false)}), x);
-    const Tensor mean = column(runtime, runtime.apply(OperatorId::channel_mean, {x}), x);
-    add(runtime.apply(OperatorId::mul, {part, runtime.apply(OperatorId::sub, {x, mean})}));
+    add(runtime.apply(OperatorId::mul, {part, centred()}));
   }
 }
 
@@ -190,10 +194,12 @@ void group_vjp(const VjpCall& call) {
   if (call.inputs.size() > 2 && rules::wanted(call, 2)) call.results[2] = summed(runtime, n, c, call.inputs[2]);
 }
 
-// By one kernel for all operands, in the memory of the cotangent if that is to be had.
-void all_parts(const VjpCall& call, OperatorId kernel, const Attributes& attributes) {
+// By one kernel for all operands, which is given what stands behind the cotangent, in the memory of that if it is to be had.
+void all_parts(const VjpCall& call, OperatorId kernel, std::initializer_list<Tensor> behind, const Attributes& attributes) {
   if (call.cotangents[0].empty()) return;
-  Tensor operands[] = {{}, call.inputs[0], call.inputs[1]};
+  std::array<Tensor, 4> room;
+  const std::span<Tensor> operands(room.data(), 1 + behind.size());
+  std::copy(behind.begin(), behind.end(), room.begin() + 1);
   if (call.given.empty()) // compilers differ in whether a choice between both would be a copy
     operands[0] = call.cotangents[0];
   else
@@ -210,15 +216,45 @@ void all_parts(const VjpCall& call, OperatorId kernel, const Attributes& attribu
     if (call.wanted[i] && is_floating(call.inputs[i].dtype)) call.results[i] = rules::fit(call.runtime, parts[i], call.inputs[i]);
 }
 
+// By the normalised operand where that is kept, with an error, beside the exact variance: errors with a mean of zero leave what
+// is linear in it right on average, as they would not if they changed the variance.
 void batch_vjp(const VjpCall& call) {
+  Runtime& runtime = call.runtime;
+  const Tensor& x = call.inputs[0];
   const Normalization n = read<OperatorId::batch_normalization_training>(call.attributes, 1);
-  all_parts(call, OperatorId::batch_normalization_vjp, rules::attributes({Attribute::of_number(n.epsilon)}));
-  add_part_of_statistics(call);
+  const Attributes attributes = rules::attributes({Attribute::of_number(n.epsilon)});
+  if (call.smaller == nullptr) {
+    all_parts(call, OperatorId::batch_normalization_vjp, {x, call.inputs[1]}, attributes);
+    add_part_of_statistics(call, [&] {
+      return runtime.apply(OperatorId::sub, {x, column(runtime, runtime.apply(OperatorId::channel_mean, {x}), x)});
+    });
+    return;
+  }
+  const Tensor &normalized = *call.smaller, &variance = call.outputs[2];
+  all_parts(call, OperatorId::batch_normalized_vjp, {normalized, call.inputs[1], variance}, attributes);
+  add_part_of_statistics(call, [&] {
+    const Tensor enlarged = runtime.apply(OperatorId::add, {variance, weak_number(n.epsilon, false)});
+    return runtime.apply(OperatorId::mul, {normalized, column(runtime, runtime.apply(OperatorId::sqrt, {enlarged}), x)});
+  });
+}
+
+// By the operator itself, whose kernel is the fastest for channels that lie closest.
+Tensor normalized_operand(Runtime& runtime, const Call& call) {
+  const Tensor& x = call.inputs[0];
+  const auto all = [&](double number) {
+    return runtime.apply(OperatorId::fill, {},
+                         rules::attributes({Attribute::of_list({x.shape[1]}), Attribute::of_number(number),
+                                            Attribute::of_type(x.dtype), Attribute::of_device(*x.device())}));
+  };
+  std::array<Tensor, 3> operands = {x, all(1), all(0)};
+  std::array<Tensor, kMostResults> results;
+  runtime.apply(call.op, operands, {}, call.attributes, results);
+  return std::move(results[0]);
 }
 
 template <OperatorId id> void layer_vjp(const VjpCall& call) {
   const Normalization n = read<id>(call.attributes, 1);
-  all_parts(call, OperatorId::layer_normalization_vjp,
+  all_parts(call, OperatorId::layer_normalization_vjp, {call.inputs[0], call.inputs[1]},
             rules::attributes({Attribute::of_flag(n.centred), Attribute::of_number(n.epsilon)}));
 }
 
@@ -399,6 +435,12 @@ template <Kind kind> void narrow_all_parts(const RegionCall& call) {
   Normalization n;
   n.kind = kind;
   n.last = call.call.inputs[2].shape.rank();
+  if (call.needed.size() > 3) { // the variance
+    if (call.result == 0)
+      call.needed[3].within(0, call.box[1]);
+    else
+      call.needed[3].unseen();
+  }
   if (call.result == 0) return narrow_part_of_x(call, n);
   Region &c = call.needed[0], &x = call.needed[1];
   if (kind == Kind::batch) {
@@ -453,8 +495,12 @@ template <OperatorId id> constexpr Definition normalization(Vjp vjp, VjpMemory v
 
 namespace definitions {
 
-constinit const Definition batch_normalization_training =
-    normalization<OperatorId::batch_normalization_training>(batch_vjp, VjpMemory::first_over);
+constinit const Definition batch_normalization_training = [] {
+  Definition d = normalization<OperatorId::batch_normalization_training>(batch_vjp, VjpMemory::first_over);
+  d.lossy = LossyKind::batch_normalization;
+  d.normalized = normalized_operand;
+  return d;
+}();
 constinit const Definition layer_normalization_vjp = {.infer = infer_all_parts<false>,
                                                       .regions = &kRegionsOfParts<Kind::last>,
                                                       .kernel = layer_vjp_kernel,
@@ -463,6 +509,10 @@ constinit const Definition batch_normalization_vjp = {.infer = infer_all_parts<t
                                                       .regions = &kRegionsOfParts<Kind::batch>,
                                                       .kernel = batch_vjp_kernel,
                                                       .may_overwrite = kKeepInputs};
+constinit const Definition batch_normalized_vjp = {.infer = infer_all_parts<true>,
+                                                   .regions = &kRegionsOfParts<Kind::batch>,
+                                                   .kernel = batch_normalized_vjp_kernel,
+                                                   .may_overwrite = kKeepInputs};
 constinit const Definition batch_normalization_test = normalization_definition(
     infer_test, kRegionsOfTest, test_kernel, test_vjp, test_jvp, keep_input(0) | keep_input(1) | keep_input(3) | keep_input(4));
 constinit const Definition times_normalized = {.infer = infer_times_normalized,

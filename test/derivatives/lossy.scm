@@ -92,6 +92,73 @@
 (define want (cdr (*j inner weights 1.0)))
 (show (filter (lambda (spec) (not (equal? want (with-schedule spec (lambda () (cdr (checkpoint-*j inner weights 1.0))))))) '("tape" "bisection,base=16" "binomial,base=64,snapshots=3" "auto"))) ; expect: ()
 
+;;; case batch-normalization-keeps-its-normalised-operand
+(define (unit x w scale shift) (car (batch-normalization-training (convolve x w 1 1) scale shift)))
+(define (normed-of x (list a s1 t1 b s2 t2)) (let ((y (unit (ReLU (unit x a s1 t1)) b s2 t2))) (sum (* (sin y) (seeded (size y))))))
+(define (normed p) (normed-of x p))
+(define p (list (car weights) (+ 2 (seeded '(8))) (seeded '(8)) (cadr weights) (seeded '(8)) (fill '(8) .1)))
+(define norms "relative=.01,operators=batch-normalization")
+(define exact (gradient-of normed p))
+(define lossy (under norms (lambda () (gradient-of normed p))))
+(show (map (lambda (a b) (let ((e (error-of a b))) (cond ((= e 0) 'exact) ((< e .05) 'near) (else e)))) exact lossy)) ; expect: (near near near near near exact)
+(show (equal? (car (*j normed p 1.0)) (under norms (lambda () (car (*j normed p 1.0)))))) ; expect: #t
+(show (equal? exact (under "relative=.01,operators=product" (lambda () (gradient-of normed p))))) ; expect: #t
+(show (map equal? exact (under "relative=.01" (lambda () (gradient-of normed p))))) ; expect: (#f #t #t #f #t #t)
+(show (equal? lossy (under (string-append norms ",form=small") (lambda () (gradient-of normed p))))) ; expect: #t
+(define all "relative=.01,operators=convolution+product+batch-normalization")
+(define lossy (under all (lambda () (gradient-of normed p))))
+(define (by spec) (under all (lambda () (with-schedule spec (lambda () (cdr (checkpoint-*j normed p 1.0)))))))
+(show (filter (lambda (spec) (not (equal? lossy (by spec)))) specs)) ; expect: ()
+(define (run p) (under all (lambda () (with-schedule "binomial,base=16" (lambda () (cdr (checkpoint-*j normed p 1.0)))))))
+(define (from-to p from to step) (if (> from to) '() (if (p from) (from-to p (+ from step) to step) (cons from (from-to p (+ from step) to step)))))
+(show (from-to (lambda (n) (equal? lossy (resume (interrupt run p n)))) 0 (primops run p) 7)) ; expect: ()
+
+;;; case with-next-to-no-error-the-rule-of-what-was-normalised-is-that-of-the-operand
+(define (sums x s t epsilon) (let (((list y m v) (batch-normalization-training x s t epsilon))) (+ (sum (* (sin y) (seeded (size y)))) (sum (* m m)) (sum (sin (* 3 v))))))
+(define (near? type epsilon)
+  (let* ((x (cast (concat-tensors (list (+ 5 (seeded '(4 3 12 12))) (* 1e-3 (seeded '(4 2 12 12))) (fill '(4 1 12 12) 2.)) 1) type))
+         (p (list x (cast (seeded '(6)) type) (cast (seeded '(6)) type)))
+         (f (lambda ((list x s t)) (sums x s t epsilon)))
+         (exact (gradient-of f p)))
+    (map (lambda (a b) (let ((e (error-of (cast a 'f64) (cast b 'f64)))) (< e (if (eq? type 'f64) 1e-12 2e-5)))) exact (under "absolute=1e-20,operators=batch-normalization" (lambda () (gradient-of f p))))))
+(show (map (lambda (type) (near? type 1e-5)) '(f32 f64))) ; expect: ((#t #t #t) (#t #t #t))
+(show (near? 'f64 .1)) ; expect: (#t #t #t)
+
+;;; case variances-that-a-lean-tape-let-go-of-are-computed-again
+(define x (seeded '(2 4 24 24)))
+(define (kernel shape) (* .1 (seeded shape)))
+(define (f (list p s))
+  (let* ((z (* x p)) (h (sin (car (batch-normalization-training z s s)))) (y (convolve (convolve h (kernel '(8 4 5 5)) 1 2) (kernel '(16 8 5 5)) 1 2)))
+    (+ (sum (convolve (sin y) (kernel '(16 16 5 5)))) (sum (sin y)))))
+(define p (list (+ 2 (seeded '(2 4 1 1))) (fill '(4) 1.)))
+(define (under-norms thunk) (under "relative=.02,operators=batch-normalization" thunk))
+(define lossy (under-norms (lambda () (gradient-of f p))))
+(show (map equal? lossy (gradient-of f p))) ; expect: (#f #f)
+(show (filter (lambda (spec) (not (equal? lossy (under-norms (lambda () (with-schedule spec (lambda () (cdr (checkpoint-*j f p 1.0))))))))) (append '("auto,memory=100KiB") specs))) ; expect: ()
+(define (run p) (under-norms (lambda () (gradient-of f p))))
+(define (from-to p from to step) (if (> from to) '() (if (p from) (from-to p (+ from step) to step) (cons from (from-to p (+ from step) to step)))))
+(show (from-to (lambda (n) (equal? lossy (resume (interrupt run p n)))) 0 (primops run p) 5)) ; expect: ()
+
+;;; case errors-of-what-was-normalised-have-no-mean
+(define y (+ 1 (* 3 (seeded '(2 4 32 32)))))
+(define c (+ (* .1 y) (- (rand '(2 4 32 32) 'f32 'cpu 8) .5)))
+(define (of-y (list y s)) (sum (* c (car (batch-normalization-training y s (fill '(4) 0.))))))
+(define p (list y (fill '(4) 2.)))
+(define exact (gradient-of of-y p))
+(define lossy (under "absolute=.3,operators=batch-normalization" (lambda () (gradient-of of-y p))))
+(define d (- (car lossy) (car exact)))
+; The statistics of an operand with such errors would make the cotangent less by 0.02, and its error is no larger than that of the part that is in proportion to y.
+(show (< .05 (error-of (car exact) (car lossy)) .15)) ; expect: #t
+(show (< (abs (- 1 (/ (sumall (* (car lossy) (car exact))) (sumall (square (car exact)))))) 8e-3)) ; expect: #t
+(show (< 0 (error-of (cadr exact) (cadr lossy)) .02)) ; expect: #t
+
+;;; case variances-are-followed-through-a-batch-normalization-that-has-an-error
+(define all "relative=.01,operators=convolution+batch-normalization")
+(define (f (list w s)) (sum (square (car (batch-normalization-training (convolve x w 1 1) s (fill '(8) 0.))))))
+(define p (list (car weights) (+ 2 (seeded '(8)))))
+(define v (under all (lambda () (error-variances f p))))
+(show (list (< 0 (sumall (car v))) (sumall (cadr v)))) ; expect: (#t 0.0)
+
 ;;; case by-the-flag
 ; flags: --lossy=relative=0.02,operators=convolution+product
 (show (equal? exact lossy)) ; expect: #t
@@ -123,11 +190,15 @@
 
 ;;; case no-operators
 (with-lossy-tape "absolute=1,operators=pool" (lambda () 1))
-; expect error: with-lossy-tape: lossy policy: 'pool' names no operators; operators=convolution\+product names all that there are
+; expect error: with-lossy-tape: lossy policy: 'pool' names no operators; operators=convolution\+product\+batch-normalization names all that there are
 
 ;;; case operators-twice
 (with-lossy-tape "absolute=1,operators=product+product" (lambda () 1))
 ; expect error: with-lossy-tape: lossy policy: 'product' is there twice
+
+;;; case adaptive-is-about-products
+(with-lossy-tape "adaptive,operators=convolution+batch-normalization" (lambda () 1))
+; expect error: with-lossy-tape: lossy policy: adaptive has no bound for batch-normalization, since bounds by parameter are about products; relative=BOUND has one
 
 ;;; case no-form
 (with-lossy-tape "absolute=1,form=tiny" (lambda () 1))

@@ -135,7 +135,9 @@ inline bool Maker::over_space(OperatorId id, Sample& sample) {
     return true;
   }
   case OperatorId::batch_normalization_vjp:
+  case OperatorId::batch_normalized_vjp:
     sample.inputs = {tensor(type, x), tensor(type, x), tensor(type, vector)};
+    if (id == OperatorId::batch_normalized_vjp) sample.inputs.push_back(tensor(DType::u8, vector));
     values = {number(0.5)};
     return true;
   case OperatorId::mean_within:

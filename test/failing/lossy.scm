@@ -7,3 +7,5 @@
 (define w (rand '(4 4 3 3) 'f32 'cpu 2))
 (write (with-lossy-tape "adaptive" (lambda () (let ((b (error-bounds (error-sensitivities f w) .01))) (sumall (cdr (checkpoint-*j f (allow-error w b) 1.)))))))
 (write (sumall (cdr (*j (lambda (w) (sumall (max-pool (min (max (convolve x w 1 1) 1) 4) 2))) w 1.))))
+(write (with-lossy-tape "relative=.05,operators=batch-normalization"
+         (lambda () (sumall (cdr (checkpoint-*j (lambda (s) (sumall (sin (car (batch-normalization-training x s s))))) (fill '(4) 1.) 1.))))))

@@ -184,6 +184,11 @@
 (define (g w) (with-lossy-tape "relative=.5,operators=product" (lambda () (checkpoint-*j f w 1))))
 (write (g (fill '(20 1) .5)))
 (write (with-lossy-tape "absolute=.25,operators=convolution+product,form=small" (lambda () (*j (lambda (w) (with-lossy-tape "none" (lambda () (f w)))) (fill '(20 1) .5) 1))))
+;;; lossy-normalization
+(define x (rand '(4 2 12 12) 'f32 'cpu 1))
+(define (f s) (sumall (sin (car (batch-normalization-training (* x x) s s)))))
+(write (with-lossy-tape "absolute=.25,operators=batch-normalization" (lambda () (checkpoint-*j f (fill '(2) .5) 1))))
+(write (with-lossy-tape "relative=.5,operators=batch-normalization+convolution,form=small" (lambda () (*j f (fill '(2) .5) 1))))
 ;;; smaller-forms
 (define (f x) (max-pool (view (ReLU (* x (min (max (* x .9) .2) .7))) '(1 1 32 32)) 2))
 (define (g x) (let loop ((i 0) (s (sumall (+ (f x) 0)))) (if (= i 20) s (loop (+ i 1) (sin s)))))

@@ -357,6 +357,9 @@ TEST_CASE("results do not depend on the number of threads") {
     for (const Tensor& t : all_applied(rt, OperatorId::batch_normalization_vjp, {images, images, ones(43)}, with({number(1e-5)})))
       add(t);
     for (const Tensor& t :
+         all_applied(rt, OperatorId::batch_normalized_vjp, {images, images, ones(43), ones(43)}, with({number(1e-5)})))
+      add(t);
+    for (const Tensor& t :
          all_applied(rt, OperatorId::layer_normalization_vjp, {a, a, ones(401)}, with({integer(1), number(1e-5)})))
       add(t);
     const Tensor pictures = drawn_tensor({5, 16, 28, 28}), windows = drawn_tensor({32, 16, 3, 3});

@@ -16,6 +16,14 @@ NETWORK = """(define (seeded shape n) (* .2 (- (rand shape 'f32 'cpu n) .5)))
   (let loop ((ws ws) (x images)) (if (null? ws) (mean (square x)) (loop (cdr ws) (ReLU (+ (convolve x (car ws) 1 1) .01))))))
 (write (OPERATOR network weights 1))
 """
+NORMALISED = """(define (seeded shape n) (* .2 (- (rand shape 'f32 'cpu n) .5)))
+(define images (seeded '(2 4 32 32) 1))
+(define parameters (map (lambda (n) (list (seeded (list 8 (if (= n 2) 4 8) 3 3) n) (+ 1 (seeded '(8) n)) (seeded '(8) n))) (iota 5 2)))
+(define (unit x (list w scale shift)) (car (batch-normalization-training (convolve x w 1 1) scale shift)))
+(define (network ps)
+  (let loop ((ps ps) (x images)) (if (null? (cdr ps)) (mean (sin (unit x (car ps)))) (loop (cdr ps) (ReLU (unit x (car ps)))))))
+(write (OPERATOR network parameters 1))
+"""
 LOSSY = "--lossy=relative=1e-2"
 SCHEDULES = ("tape", "bisection,base=16", "binomial,base=16,snapshots=2", "sqrt,base=16", "budget", "auto")
 
@@ -29,9 +37,12 @@ def random_network(seed):
     for i in range(layers):
         convolved = f"(convolve x (index w {i}) 1 1)"
         if chosen.random() < .3:
-            policy = chosen.choice(("none", "adaptive", "absolute=.02", "absolute=.02,form=small", "relative=.1,operators=convolution+product"))
+            policy = chosen.choice(("none", "adaptive", "absolute=.02", "absolute=.02,form=small", "relative=.1,operators=convolution+product", "relative=.02,operators=batch-normalization"))
             convolved = f"(with-lossy-tape \"{policy}\" (lambda () {convolved}))"
         lines.append(chosen.choice(("(ReLU {})", "(tanh {})", "(+ x (ReLU {}))", "(LeakyReLU {})", "(* .5 (+ {} x))")).format(convolved))
+    for i in range(layers):
+        if chosen.random() < .3:
+            lines[i] = lines[i].replace("(convolve x", "(normalised (convolve x").replace(" 1 1)", " 1 1))")
     body = "x"
     for line in lines:
         body = f"(let ((x {body})) {line})"
@@ -39,7 +50,8 @@ def random_network(seed):
         body, elements = f"(max-pool {body} 2)", elements // 4
     kind = chosen.choice(("f32", "f64", "bf16"))
     allowed = chosen.choice(("p", "(allow-error p .02)", "(allow-error p '(.03 0))", "(list (allow-error (car p) .05) (cadr p))"))
-    return f"""(define images (cast (- (rand '({batch} {channels} 16 {width}) 'f32 'cpu 1) .4) '{kind}))
+    return f"""(define (normalised x) (let ((m (mean x '(0 2 3)))) (car (batch-normalization-training x (+ m 1) m))))
+(define images (cast (- (rand '({batch} {channels} 16 {width}) 'f32 'cpu 1) .4) '{kind}))
 (define weights (list (cast (* .3 (- (rand '({layers} {channels} {channels} 3 3) 'f32 'cpu 2) .5)) '{kind}) (rand '(64 3) 'f32 'cpu 3)))
 (define (network p)
   (let* ((p {allowed}) (w (car p)) (x images) (y {body}) (z (matmul (view (narrow-tensor (view y '(-1)) 0 0 {elements // 64 * 64}) '(-1 64)) (cadr p))))
@@ -103,11 +115,30 @@ class Lossy(ToolTest):
             self.assertEqual(self.vmrun(LOSSY, *more, "a.scm").output, right, more)
         self.assertEqual(self.in_slices(37, LOSSY, "--checkpoint=binomial,base=16"), right)
 
+    def test_batch_normalization_keeps_an_encoding_and_masks_of_what_is_rectified(self):
+        self.made(NORMALISED)
+        policy = "--lossy=relative=1e-2,operators=convolution+batch-normalization"
+        self.vmrun(policy, "--checkpoint=tape", "--explain=e.json", "a.scm")
+        kept = json.loads(self.read("e.json"))["gradients"][0]["kept"]
+        told = {part["operator"]: part for part in kept["parts"]}
+        of_each = 2 * 8 * 32 * 32 * 4
+        self.assertEqual(sum(part.get("encoded", 0) for part in kept["parts"] if part["operator"] == "batch-normalization-training with an error"), 5 * of_each)
+        self.assertEqual(sum(part["bytes"] for part in kept["parts"] if part["operator"] == "ReLU"), 4 * of_each // 32)
+        self.assertLess(told["batch-normalization-training"]["bytes"], 5 * 200)
+        self.vmrun("--checkpoint=tape", "--explain=e.json", "a.scm")
+        exact = json.loads(self.read("e.json"))["gradients"][0]["kept"]
+        self.assertLess(2.5 * kept["bytes"], exact["bytes"])
+        right = self.vmrun(policy, "taped.scm").output
+        self.assertNotEqual(right, self.vmrun("taped.scm").output)
+        for more in (*((f"--checkpoint={schedule}",) for schedule in SCHEDULES), ("--memory=1MiB",), ("--device=emulated",), ("--device=emulated,memory=1MiB,host=64MiB",)):
+            self.assertEqual(self.vmrun(policy, *more, "a.scm").output, right, more)
+        self.assertEqual(self.in_slices(37, policy, "--checkpoint=binomial,base=16"), right)
+
     def test_random_networks(self):
         for seed in range(int(os.environ.get("CAIRN_LOSSY_NETWORKS", "8"))):
             chosen = random.Random(seed)
             self.made(random_network(seed))
-            policy = "--lossy=" + chosen.choice(("relative=.03,operators=convolution+product", "absolute=.01", "relative=.2,operators=product", "adaptive,operators=convolution+product"))
+            policy = "--lossy=" + chosen.choice(("relative=.03,operators=convolution+product", "absolute=.01", "relative=.2,operators=product", "adaptive,operators=convolution+product", "relative=.02,operators=batch-normalization+convolution"))
             right = self.vmrun(policy, "taped.scm").output
             for schedule in chosen.sample(SCHEDULES, 2):
                 self.assertEqual(self.vmrun(policy, f"--checkpoint={schedule}", "a.scm").output, right, (seed, schedule))

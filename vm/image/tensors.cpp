@@ -353,7 +353,8 @@ void check_record(Engine& engine, const Tape& tape, const TensorRecord& r, const
     return;
   }
   want(!tape.is_lean() || r.level == 0 || derived.has(r.node));
-  want((r.op->keep & ops::kKeepOutput) == 0 || outputs[0].storage || outputs[0].elements() == 0 || derived.has(r.node));
+  for (std::uint32_t i = 0; i < r.results; ++i)
+    want(!r.asks_for_result(i) || outputs[i].storage || outputs[i].elements() == 0 || derived.has(r.node + i));
 }
 
 } // namespace

@@ -89,18 +89,22 @@ bool may_be_encoded(const LossyPolicy& policy, const TensorRecord& record, std::
          static_cast<std::uint64_t>(inputs[0].bytes()) >= tape::kLeastAgain && ops::can_be_encoded(inputs[0]);
 }
 
-// What does stand there. Marks of operands have been used behind this, but for those that the sweep asks for.
+// What does stand there, and inputs[0] what it is an encoding of. Marks of operands have been used behind this, but for those
+// that the sweep asks for.
 std::optional<Tensor> encoded_instead(Engine& engine, const TensorRecord& record, std::span<Tensor> inputs) {
   const LossyPolicy& policy = engine.lossy_policies[engine.current().lossy];
   const bool covered = may_be_encoded(policy, record, inputs);
-  const double mark = covered ? ops::mark_of(inputs[1]) : 0;
+  const double mark = covered && ops::multiplies_with_cotangent(record.op->lossy) ? ops::mark_of(inputs[1]) : 0;
   for (Tensor& t : inputs)
     if (const double other = ops::mark_of(t); other != 0) t.number = other < 0 ? ops::kNotMeasuredHere : 0;
   if (mark < 0) inputs[1].number = ops::kMeasured;
   const double bound = mark > 0 ? mark : policy.bound;
   if (!covered || mark < 0 || bound == 0) return {};
   ops::Runtime& runtime = engine.tensors().runtime;
-  if (!inputs[0].dense()) inputs[0] = runtime.apply(ops::OperatorId::contiguous, {inputs[0]});
+  if (record.op->normalized != nullptr)
+    inputs[0] = record.op->normalized(runtime, {*record.op, inputs, record.attributes, nullptr});
+  else if (!inputs[0].dense())
+    inputs[0] = runtime.apply(ops::OperatorId::contiguous, {inputs[0]});
   Tensor encoding = ops::encoded(runtime, inputs[0], bound, mark == 0 && policy.relative, policy.small);
   engine.statistics.encoded_bytes += inputs[0].bytes();
   engine.statistics.encoding_bytes += encoding.bytes();
@@ -138,7 +142,7 @@ void record(Engine& engine, Tape& tape, std::shared_ptr<TensorRecord> record, st
   for (Tensor& t : outputs)
     if (ops::mark_of(t) > 0) t.number = 0; // a view of what has a bound
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (i != 0 || (op.keep & ops::kKeepOutput) == 0) outputs[i] = ops::description(std::move(outputs[i]));
+    if (!record->asks_for_result(i)) outputs[i] = ops::description(std::move(outputs[i]));
   record->outputs = tape::KeptTensors(outputs);
   tape.add_tensor(std::move(record));
   keep_smaller(engine, tape);

@@ -13,8 +13,8 @@ namespace cairn::machine {
 namespace {
 
 constexpr std::string_view kNone = "none", kAbsolute = "absolute", kRelative = "relative", kAdaptive = "adaptive",
-                           kOperators = "operators", kConvolution = "convolution", kProduct = "product", kForm = "form",
-                           kFast = "fast", kSmall = "small";
+                           kOperators = "operators", kConvolution = "convolution", kProduct = "product",
+                           kBatchNormalization = "batch-normalization", kForm = "form", kFast = "fast", kSmall = "small";
 
 // What is in front of the sign, which goes from the text together with that. Where there is no sign nothing is left, not even
 // an empty text.
@@ -56,18 +56,28 @@ bool parse_bound(std::string_view part, LossyPolicy& policy, std::string& error)
 }
 
 bool parse_operators(std::string_view names, LossyPolicy& policy, std::string& error) {
-  policy.convolutions = policy.products = false;
+  policy.convolutions = policy.products = policy.batch_normalizations = false;
   do {
     const std::string_view name = taken_until(names, '+');
-    bool& named = name == kProduct ? policy.products : policy.convolutions;
-    const bool known = name == kProduct || name == kConvolution;
-    if (!known || named) {
-      error = fmt::format("lossy policy: '{}' {}; operators={}+{} names all that there are", name,
-                          known ? "is there twice" : "names no operators", kConvolution, kProduct);
+    bool* const named = name == kProduct              ? &policy.products
+                        : name == kConvolution        ? &policy.convolutions
+                        : name == kBatchNormalization ? &policy.batch_normalizations
+                                                      : nullptr;
+    if (named == nullptr || *named) {
+      error =
+          fmt::format("lossy policy: '{}' {}; operators={}+{}+{} names all that there are", name,
+                      named != nullptr ? "is there twice" : "names no operators", kConvolution, kProduct, kBatchNormalization);
       return false;
     }
-    named = true;
+    *named = true;
   } while (names.data() != nullptr);
+  if (policy.adaptive && policy.batch_normalizations) {
+    error =
+        fmt::format("lossy policy: {} has no bound for {}, since bounds by parameter are about products; {}=BOUND has one, and "
+                    "tensors keep theirs under it",
+                    kAdaptive, kBatchNormalization, kRelative);
+    return false;
+  }
   return true;
 }
 
@@ -92,9 +102,9 @@ bool parse(std::string_view text, LossyPolicy& policy, std::string& error) {
     const std::string_view option = taken_until(part, '=');
     if (option != kOperators && option != kForm) {
       error =
-          fmt::format("lossy policy: there is no option '{}'; behind the bound may stand {}={}, {} or both with a +, and {}={} "
-                      "or {}",
-                      option, kOperators, kConvolution, kProduct, kForm, kFast, kSmall);
+          fmt::format("lossy policy: there is no option '{}'; behind the bound may stand {}={}, {}, {} or several with a +, and "
+                      "{}={} or {}",
+                      option, kOperators, kConvolution, kProduct, kBatchNormalization, kForm, kFast, kSmall);
       return false;
     }
     if (std::exchange(option == kForm ? form : operators, true)) {
@@ -109,13 +119,15 @@ bool parse(std::string_view text, LossyPolicy& policy, std::string& error) {
 std::string to_string(const LossyPolicy& policy) {
   if (policy.bound == 0 && !policy.adaptive) return std::string(kNone);
   const std::string bound = policy.adaptive ? "" : "=" + text::format_flonum(policy.bound);
-  return fmt::format("{}{},{}={}{}{}{}",
+  std::string names;
+  for (const auto& [named, name] : {std::pair(policy.convolutions, kConvolution), std::pair(policy.products, kProduct),
+                                    std::pair(policy.batch_normalizations, kBatchNormalization)})
+    if (named) names += fmt::format("{}{}", names.empty() ? "" : "+", name);
+  return fmt::format("{}{},{}={}{}",
                      policy.adaptive   ? kAdaptive
                      : policy.relative ? kRelative
                                        : kAbsolute,
-                     bound, kOperators, policy.convolutions ? kConvolution : "",
-                     policy.convolutions && policy.products ? "+" : "", policy.products ? kProduct : "",
-                     policy.small ? fmt::format(",{}={}", kForm, kSmall) : "");
+                     bound, kOperators, names, policy.small ? fmt::format(",{}={}", kForm, kSmall) : "");
 }
 
 } // namespace cairn::machine

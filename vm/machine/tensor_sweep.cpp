@@ -157,12 +157,16 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
   const std::span<Tensor> inputs = parts.subspan(n);
   r.inputs.read(inputs);
   for (std::size_t i = 0; i < n; ++i) wanted[i] = r.operands[i] != tape::kNone && adds_to_cotangent(inputs[i], outputs[0]);
-  const bool measured = r.op->lossy != ops::LossyKind::none && wanted[1] && ops::mark_of(inputs[1]) == ops::kMeasured;
+  const bool measured = ops::multiplies_with_cotangent(r.op->lossy) && wanted[1] && ops::mark_of(inputs[1]) == ops::kMeasured;
   Tensor smaller;
   const bool in_place = r.smaller.size() != 0 && !r.is_lossy(); // of all that the rule asks for
+  const bool normalized = r.is_lossy() && r.op->normalized != nullptr;
   if (r.smaller.size() != 0) r.smaller.read({&smaller, 1});
   if (!in_place) fill_operands(engine, tape, r, inputs, false);
-  if (r.is_lossy() && wanted[1]) inputs[0] = ops::decoded(runtime, std::exchange(smaller, {}), inputs[0]);
+  if (normalized)
+    smaller = ops::decoded(runtime, std::exchange(smaller, {}), inputs[0]);
+  else if (r.is_lossy() && wanted[1])
+    inputs[0] = ops::decoded(runtime, std::exchange(smaller, {}), inputs[0]);
   if (measured) {
     parts[1] = ops::error_variance({runtime, *r.op, inputs, outputs, cotangents, r.attributes, wanted, {}});
     wanted[1] = false;
@@ -177,7 +181,7 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
              wanted,
              {parts.data(), n},
              cotangents,
-             in_place ? &smaller : nullptr,
+             in_place || normalized ? &smaller : nullptr,
              adds_onto_sum(tape, r, inputs) ? &onto : nullptr});
   if (onto.op != nullptr) {
     check_nan(engine, shown_name(*r.op), cotangents[0], ": reverse sweep");
@@ -288,8 +292,9 @@ template <unsigned most> void sweep_results(Engine& engine, Tape& tape, const Te
   try {
     switch (r.kind) {
     case TensorRecord::Kind::apply:
-      if ((r.op->keep & ops::kKeepOutput) != 0 && !outputs[0].storage && outputs[0].elements() != 0 && r.smaller.size() == 0)
-        outputs[0] = computed_again(engine, tape, r.node);
+      for (std::uint32_t i = 0; i < r.results; ++i)
+        if (r.asks_for_result(i) && !outputs[i].storage && outputs[i].elements() != 0)
+          outputs[i] = computed_again(engine, tape, r.node + i);
       sweep_operator(engine, tape, r, {outputs.data(), r.results}, given);
       break;
     case TensorRecord::Kind::host: {

@@ -77,6 +77,11 @@ struct TensorRecord {
   bool asks_for(std::size_t input) const {
     return ops::keeps_input(*op, input) && (smaller.size() == 0 || (input != 0 && is_lossy()));
   }
+  // The same of a result. With a normalised operand the variance is asked for.
+  bool asks_for_result(std::size_t result) const {
+    return (result == 0 && (op->keep & ops::kKeepOutput) != 0 && (smaller.size() == 0 || is_lossy())) ||
+           (result == 2 && op->lossy == ops::LossyKind::batch_normalization && is_lossy());
+  }
   // Whether what is kept in place of the first operand is an encoding of it with a bounded error.
   bool is_lossy() const { return smaller.size() != 0 && op->smaller == nullptr; }
   // Before it is put on a tape. Elements are charged to their device, not here.

@@ -239,9 +239,10 @@ void forward(double epsilon, const View& y_view, const View& mean_view, const Vi
                });
 }
 
+// `given`: the variance, where x has been normalised; or null.
 template <class T>
 void backward(double epsilon, const View& dx_view, const View& dscale, const View& dshift, const View& c_view, const View& x_view,
-              const View& scale) {
+              const View& scale, const View* given) {
   const Rows x(x_view), c(c_view), dx(dx_view);
   const auto count = static_cast<double>(x.count());
   Part whole{};
@@ -252,7 +253,16 @@ void backward(double epsilon, const View& dx_view, const View& dscale, const Vie
                [&](const Part& part, const Sums& sums, double* mean, double* factor, double* factor_d, double* added) {
                  double normal[kBlock]; // sums of the cotangent and the normalised elements
                  get(scale, part.channel, part.n, factor);
+                 if (given != nullptr) get(*given, part.channel, part.n, mean);
                  for (std::int64_t i = 0; i < part.n; ++i) {
+                   if (given != nullptr) {
+                     normal[i] = sums.products[i] + part.first[i] * sums.c[i];
+                     factor[i] *= 1 / std::sqrt(mean[i] + epsilon);
+                     mean[i] = 0;
+                     factor_d[i] = factor[i] * normal[i] / count;
+                     added[i] = factor[i] * sums.c[i] / count;
+                     continue;
+                   }
                    const double distance = sums.d[i] / count;
                    mean[i] = part.first[i] + distance;
                    const double inverse = 1 / std::sqrt(std::max(sums.squares[i] / count - distance * distance, 0.0) + epsilon);
@@ -281,9 +291,18 @@ void batch_normalize_vjp(double epsilon, const View& dx, const View& dscale, con
                          const View& x, const View& scale) {
   if (x.elements() == 0) return;
   if (compute_of(dx.dtype) == Compute::f64)
-    backward<double>(epsilon, dx, dscale, dshift, cotangent, x, scale);
+    backward<double>(epsilon, dx, dscale, dshift, cotangent, x, scale, nullptr);
   else
-    backward<float>(epsilon, dx, dscale, dshift, cotangent, x, scale);
+    backward<float>(epsilon, dx, dscale, dshift, cotangent, x, scale, nullptr);
+}
+
+void batch_normalized_vjp(double epsilon, const View& dx, const View& dscale, const View& dshift, const View& cotangent,
+                          const View& normalized, const View& scale, const View& variance) {
+  if (normalized.elements() == 0) return;
+  if (compute_of(dx.dtype) == Compute::f64)
+    backward<double>(epsilon, dx, dscale, dshift, cotangent, normalized, scale, &variance);
+  else
+    backward<float>(epsilon, dx, dscale, dshift, cotangent, normalized, scale, &variance);
 }
 
 } // namespace cairn::ops::cpu
