@@ -34,8 +34,7 @@ Bytes encoded(std::uint64_t v, Form form, std::size_t size) {
     return bytes;
   }
   Bytes bytes;
-  for (; v >= 0x80; v >>= 7) bytes.push_back(static_cast<std::byte>(v | 0x80));
-  bytes.push_back(static_cast<std::byte>(v));
+  cairn::bytecode::write_varint(v, [&](std::uint8_t byte) { bytes.push_back(static_cast<std::byte>(byte)); });
   return bytes;
 }
 

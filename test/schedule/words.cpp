@@ -32,5 +32,6 @@ TEST_CASE("words come back as they were packed, and take a byte for seven bits")
   CHECK(unpacked(packed({0, UINT64_MAX, 127, 128})) == std::vector<std::uint64_t>{0, UINT64_MAX, 127, 128});
   CHECK(!unpacked({}));
   CHECK(!unpacked({1, 0x80}));                                // more was to follow
+  CHECK(!unpacked({2, 0x0080}));                              // a number has one form
   CHECK(!unpacked({11, 0xffffffffffffffff, 0xffffffffffff})); // more bits than a word has
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "vm/bytecode/fields.h"
+#include "vm/bytecode/varint.h"
 
 #include <algorithm>
 #include <bit>
@@ -37,10 +38,8 @@ public:
   void u16(std::uint16_t v) { put(v, 2); }
   void u32(std::uint32_t v) { put(v, 4); }
   void u64(std::uint64_t v) { put(v, 8); }
-  // Seven bits to a byte, lowest first; the top bit says that more follow.
   void varint(std::uint64_t v) {
-    for (; v >= 0x80; v >>= 7) u8(static_cast<std::uint8_t>(v | 0x80));
-    u8(static_cast<std::uint8_t>(v));
+    write_varint(v, [this](std::uint8_t byte) { u8(byte); });
   }
   // Its length in bytes, 32 bits, then the bytes.
   void text(std::string_view t) {
@@ -81,7 +80,6 @@ public:
   [[gnu::always_inline]] std::uint16_t u16() { return static_cast<std::uint16_t>(get(2, Field::Form::u16)); }
   [[gnu::always_inline]] std::uint32_t u32() { return static_cast<std::uint32_t>(get(4, Field::Form::u32)); }
   [[gnu::always_inline]] std::uint64_t u64() { return get(8, Field::Form::u64); }
-  // Seven bits to a byte, lowest first; the top bit says that more follow.
   [[gnu::always_inline]] std::uint64_t varint() {
     if (at_ < short_until_ && bytes_[at_] < std::byte{0x80}) [[likely]]
       return static_cast<std::uint64_t>(bytes_[at_++]);
@@ -144,32 +142,29 @@ private:
     log_->fields.push_back({bytes_.data() + begin, at_ - begin, Field::Form::varint, __builtin_return_address(0)});
     return v;
   }
-  // Each number has one form: the shortest.
   std::uint64_t long_varint() {
-    constexpr std::size_t kLongest = 10; // bytes
-    if (bytes_.size() - at_ < kLongest && behind_ != 0) fetch(std::min(kLongest, left()));
-    if (bytes_.size() - at_ >= sizeof(std::uint64_t)) [[likely]] { // up to 56 bits at once
+    constexpr const char* kTooLong = "a number is longer than it need be";
+    if (bytes_.size() - at_ < kLongestVarint && behind_ != 0) fetch(std::min(kLongestVarint, left()));
+    if (bytes_.size() - at_ >= sizeof(std::uint64_t)) [[likely]] {
       std::uint64_t w = 0;
       std::memcpy(&w, &bytes_[at_], sizeof w);
-      if (std::uint64_t ends = ~w & 0x8080808080808080u; ends != 0) [[likely]] {
-        auto digits = static_cast<unsigned>(std::countr_zero(ends)) / 8 + 1;
-        w &= ends ^ (ends - 1); // these digits alone
-        if (digits > 1 && w >> (digits - 1) * 8 == 0) throw Malformed("a number is longer than it need be");
-        at_ += digits;
-        w = (w & 0x007F007F007F007Fu) | (w & 0x7F007F007F007F00u) >> 1;
-        w = (w & 0x00003FFF00003FFFu) | (w & 0x3FFF00003FFF0000u) >> 2;
-        return (w & 0x0FFFFFFFu) | (w & 0x0FFFFFFF00000000u) >> 4;
+      if (const ShortVarint v = short_varint(w); v.bytes != 0) [[likely]] {
+        if (!v.shortest) throw Malformed(kTooLong);
+        at_ += v.bytes;
+        return v.value;
       }
     }
-    std::uint64_t v = 0;
-    for (unsigned shift = 0;; shift += 7) {
+    for (Varint v;;) {
       if (at_ == bytes_.size()) throw Malformed("a part of the file is too short for what it says it holds");
-      auto digit = static_cast<std::uint64_t>(bytes_[at_++]);
-      if (shift == 63 && digit > 1) throw Malformed("a number does not fit into 64 bits");
-      v |= (digit & 0x7F) << shift;
-      if (digit < 0x80) {
-        if (digit == 0 && shift != 0) throw Malformed("a number is longer than it need be");
-        return v;
+      switch (v.add(static_cast<std::uint8_t>(bytes_[at_++]))) {
+      case Varint::State::more:
+        break;
+      case Varint::State::whole:
+        return v.value();
+      case Varint::State::too_large:
+        throw Malformed("a number does not fit into 64 bits");
+      case Varint::State::too_long:
+        throw Malformed(kTooLong);
       }
     }
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ops/meter.h"
+#include "vm/bytecode/varint.h"
 #include "vm/image/header.h"
 
 #include <cstddef>
@@ -39,11 +40,9 @@ public:
   void u16(std::uint16_t v) { put(&v, sizeof v); }
   void u32(std::uint32_t v) { put(&v, sizeof v); }
   void u64(std::uint64_t v) { put(&v, sizeof v); }
-  // Seven bits to a byte, lowest first; the top bit says that more follow.
   void varint(std::uint64_t v) {
-    if (used_ > kBlock - 10) flush();
-    for (; v >= 0x80; v >>= 7) block_[used_++] = static_cast<std::byte>(v | 0x80);
-    block_[used_++] = static_cast<std::byte>(v);
+    if (used_ > kBlock - bytecode::kLongestVarint) flush();
+    bytecode::write_varint(v, [this](std::uint8_t byte) { block_[used_++] = static_cast<std::byte>(byte); });
   }
   // Its length in bytes, 32 bits, then the bytes.
   void text(std::string_view t) {

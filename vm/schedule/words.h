@@ -2,6 +2,8 @@
 // WordWriter it saves them, with a WordReader it restores them.
 #pragma once
 
+#include "vm/bytecode/varint.h"
+
 #include <cstdint>
 #include <optional>
 #include <type_traits>
@@ -59,46 +61,36 @@ private:
   bool ok_ = true;
 };
 
-// Most words of a schedule are small numbers. So they take a quarter of their room as lines of seven bits, the lowest first, each
-// in a byte whose eighth bit says that more follow. The first word is the number of bytes.
+// Most words of a schedule are small numbers, which take a quarter of their room like this. The first word is the number of bytes.
 inline std::vector<std::uint64_t> packed(const std::vector<std::uint64_t>& words) {
-  constexpr std::uint64_t kMore = 0x80;
   std::vector<std::uint64_t> packed{0};
   std::uint64_t count = 0;
-  const auto put = [&](std::uint64_t byte) {
-    const std::uint64_t at = count++ % sizeof(std::uint64_t);
-    if (at == 0) packed.push_back(0);
-    packed.back() |= byte << (8 * at);
-  };
-  for (std::uint64_t word : words) {
-    for (; word >= kMore; word >>= 7) put((word & (kMore - 1)) | kMore);
-    put(word);
-  }
+  for (const std::uint64_t word : words)
+    bytecode::write_varint(word, [&](std::uint64_t byte) {
+      const std::uint64_t at = count++ % sizeof(std::uint64_t);
+      if (at == 0) packed.push_back(0);
+      packed.back() |= byte << (8 * at);
+    });
   packed.front() = count;
   return packed;
 }
 
 // None: nothing was packed like this.
 inline std::optional<std::vector<std::uint64_t>> unpacked(const std::vector<std::uint64_t>& packed) {
-  constexpr std::uint64_t kMore = 0x80;
+  using bytecode::Varint;
   constexpr std::size_t kBytes = sizeof(std::uint64_t);
   if (packed.empty() || packed.front() > (packed.size() - 1) * kBytes || packed.front() + kBytes <= (packed.size() - 1) * kBytes)
     return std::nullopt;
   std::vector<std::uint64_t> words;
-  std::uint64_t word = 0;
-  int shift = 0;
+  Varint word;
   for (std::uint64_t i = 0; i < packed.front(); ++i) {
-    const std::uint64_t byte = packed[1 + i / kBytes] >> (8 * (i % kBytes)) & 0xff;
-    const std::uint64_t bits = byte & (kMore - 1);
-    if (shift > 63 || bits << shift >> shift != bits) return std::nullopt;
-    word |= bits << shift;
-    shift += 7;
-    if ((byte & kMore) != 0) continue;
-    words.push_back(word);
-    word = 0;
-    shift = 0;
+    const Varint::State state = word.add(static_cast<std::uint8_t>(packed[1 + i / kBytes] >> (8 * (i % kBytes))));
+    if (state == Varint::State::more) continue;
+    if (state != Varint::State::whole) return std::nullopt;
+    words.push_back(word.value());
+    word = {};
   }
-  return shift == 0 ? std::optional(std::move(words)) : std::nullopt;
+  return word.empty() ? std::optional(std::move(words)) : std::nullopt;
 }
 
 } // namespace cairn::schedule
