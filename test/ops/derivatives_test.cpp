@@ -238,7 +238,16 @@ TEST_CASE("what a reverse rule is told to take is what it spends") {
     Meter meter;
     {
       const Meter::Installed installed(&meter);
-      op.vjp(VjpCall{c.world.rt, op, inputs, outputs, cotangents, c.attributes, flags, parts, {}, nullptr,
+      op.vjp(VjpCall{c.world.rt,
+                     op,
+                     inputs,
+                     outputs,
+                     cotangents,
+                     c.attributes,
+                     flags,
+                     parts,
+                     {},
+                     nullptr,
                      Runtime::can_add_onto(sum, inputs[0]) ? &onto : nullptr});
       if (onto.op != nullptr) c.world.rt.add_onto(sum, std::move(onto));
     }
