@@ -521,6 +521,21 @@ class Output(ToolTest):
 
 
 class Counters(ToolTest):
+    def test_work_is_the_same_in_every_run(self):
+        """On however many processors. What is written counts by its length, and of a time that is not always the same."""
+        network = os.path.join(os.path.dirname(__file__), "..", "..", "tools", "bench", "tile_programs", "networks.scm")
+        processors = os.sched_getaffinity(0)
+        work = set()
+        for run in range(8):
+            try:
+                os.sched_setaffinity(0, {min(processors)} if run % 2 else processors)
+                done = self.vmrun("--stats", network, "resnet-50", "whole", "64", "4")
+            finally:
+                os.sched_setaffinity(0, processors)
+            seconds = done.output.split()[3]
+            work.add(self.stats(done)["work"] - len(seconds))
+        self.assertEqual(len(work), 1)
+
     def test_they_are_there_at_exits_0_1_3_and_75(self):
         self.write("ok.scm", "(* 6 7)")
         self.write("error.scm", "(car 5)")
