@@ -127,13 +127,14 @@ class Explanations(ToolTest):
                 self.assertAlmostEqual(g["seconds"]["predicted"], g["replay"]["predicted"] * run + sweep)
                 self.assertAlmostEqual(g["time_of_one_tape"], g["seconds"]["predicted"] / g["seconds_of_one_tape"], places=4)
                 records = self.gradients("--checkpoint=tape")[1]["gradients"][0]["tapes"]["measured"] / 32
-                self.assertLess(abs(sweep / (records * RECORD) - 1), .1)
+                # Records are those of the tapes that were seen, each with the numbers that it begins with: short ones have more.
+                on_one_tape = schedule in ("tape", "auto") or schedule.startswith("budget")
+                most = 1.1 if on_one_tape else 2.5
                 fresh = g["fresh_seconds"]
-                if schedule.startswith("budget"):  # which plans
-                    self.assertEqual(fresh, {"predicted": 0, "of_one_tape": 0})
-                    continue
-                self.assertLess(abs(fresh["of_one_tape"] / (32 * records * FRESH) - 1), .1)
-                self.assertEqual(fresh["predicted"] == fresh["of_one_tape"], schedule in ("tape", "auto"))
+                for ratio in (sweep / (records * RECORD), fresh["of_one_tape"] / (32 * records * FRESH)):
+                    self.assertGreater(ratio, .9)
+                    self.assertLess(ratio, most)
+                self.assertEqual(fresh["predicted"] > .9 * fresh["of_one_tape"], on_one_tape, fresh)
         self.write("a.scm", TENSORS)
         g = self.gradients("--memory=3MiB")[1]["gradients"][0]
         self.assertTrue(g["other_budgets"])
@@ -213,7 +214,7 @@ class Explanations(ToolTest):
         self.assertEqual(lines[0], "gradient 1 at a.scm:4:13")
         self.assertEqual([line[2:13].rstrip() for line in lines[1:]], ["schedule", "in short", "replay", "memory", "time", "tapes", "snapshots", "at the peak"])
         self.assertIn("the budget is 8.0 MiB", lines[4])
-        self.assertRegex(lines[5], r"  time         [\d.e+-]+ m?s measured, [\d.]+ ms predicted: 1\.50 of the [\d.]+ ms that one tape of the whole")
+        self.assertRegex(lines[5], r"  time         [\d.e+-]+ m?s measured, [\d.]+ ms predicted: 1\.69 of the [\d.]+ ms that one tape of the whole")
         self.assertIn("1 at once and 232 bytes measured, 1 and 232 bytes predicted", lines[7])
         self.assertIn("objects ", lines[8])
         self.assertNotIn("-", lines[8][13:])
