@@ -1,5 +1,5 @@
-// Numbers of which most are small, as digits of seven bits, the lowest first: each is a byte whose eighth bit says that more follow.
-// Each number has one form, the shortest.
+// Numbers of which most are small, as digits of seven bits, the lowest first: each is a byte whose eighth bit says that more
+// follow. Each number has one form, the shortest.
 #pragma once
 
 #include <bit>

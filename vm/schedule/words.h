@@ -61,7 +61,8 @@ private:
   bool ok_ = true;
 };
 
-// Most words of a schedule are small numbers, which take a quarter of their room like this. The first word is the number of bytes.
+// Most words of a schedule are small numbers, which take a quarter of their room like this. The first word is the number of
+// bytes.
 inline std::vector<std::uint64_t> packed(const std::vector<std::uint64_t>& words) {
   std::vector<std::uint64_t> packed{0};
   std::uint64_t count = 0;
