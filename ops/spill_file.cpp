@@ -18,6 +18,7 @@
 #include <new>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -286,6 +287,11 @@ std::int64_t SpillFile::read_bytes() const {
 std::int64_t SpillFile::stored_bytes() const {
   const std::lock_guard lock(mutex_);
   return written_ - saved_;
+}
+
+bool SpillFile::give_back_buffer() noexcept {
+  const std::lock_guard lock(mutex_);
+  return used_ == 0 && madvise(buffer_.get(), kBuffer, MADV_DONTNEED) == 0;
 }
 
 std::int64_t SpillFile::peak_bytes() const {

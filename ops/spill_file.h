@@ -88,6 +88,9 @@ public:
   void stop(Copy& copy) noexcept;
   void forget(std::unique_ptr<Copy> copy) noexcept;
 
+  // Its buffer takes no memory any more until the next copy is begun. False: there are copies.
+  bool give_back_buffer() noexcept;
+
   // Why the last copy that was to be written found no space, or a write has failed; empty: neither.
   std::string refusal() const;
   // A write has failed: nothing more goes there.

@@ -58,6 +58,14 @@ class Plan(ToolTest):
             self.assertEqual(self.vmrun(f"--memory={size}KiB", "--stats=s.json", "a.scm").output, exact)
             self.assertEqual(json.loads(self.read("s.json"))["replay_factor"] == 1, time == 1)
 
+    def test_the_least_budget_does_and_hardly_less(self):
+        layers = os.path.join(os.path.dirname(__file__), "..", "..", "samples", "layers.scm")
+        planned = self.vmrun("--plan", layers).output
+        self.assertRegex(planned, r"MiB +\d\.\d+   the least that a plan is known for; a first gradient begins again\n")
+        least = self.curve(planned)[0][0]
+        self.vmrun(f"--memory={least}KiB", layers)
+        self.vmrun(f"--memory={int(least * .9)}KiB", layers, code=3)
+
     def test_a_run_of_numbers(self):
         self.write("a.scm", NUMBERS.replace("200", "2000000"))
         output = self.vmrun("--plan", "a.scm").output
@@ -98,8 +106,8 @@ class Plan(ToolTest):
 
     def test_runs_do_what_was_planned(self):
         layers = os.path.join(os.path.dirname(__file__), "..", "..", "samples", "layers.scm")
-        planned = self.vmrun("--plan", "--memory=50MiB", layers).output
-        self.assertRegex(planned, r"50MiB +1\.1\d +the budget of this run")
+        planned = self.vmrun("--plan", "--memory=55MiB", layers).output
+        self.assertRegex(planned, r"55MiB +1\.1\d +the budget of this run")
         self.assertIn("within the 14MiB of this run no plan is known", self.vmrun("--plan", "--memory=14MiB", layers).output)
         curve = self.curve(planned)
         self.assertEqual(len(curve), 11)

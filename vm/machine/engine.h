@@ -293,6 +293,8 @@ public:
   static constexpr std::int64_t kLeastBudgetOfSpilling = 2 * ops::SpillFile::kBuffer;
   bool may_spill() const { return state_spill != 0 && !spill_refused && state_budget >= kLeastBudgetOfSpilling; }
   void use_spill_file();
+  // Where nothing is there now, its buffer is given back, until something is put there again.
+  void rest_spill_file();
   schedule::CostTable costs; // for plans; as fixed as that
   // What schedules may choose by.
   schedule::Resources resources(bool alone) const {

@@ -35,6 +35,13 @@ void Engine::use_spill_file() {
   file->encode_within(when == SpillEncoding::always ? 1 : when == SpillEncoding::never ? 0 : costs.part_worth_encoding());
 }
 
+void Engine::rest_spill_file() {
+  ops::SpillFile* const file = spill_file();
+  if (!spill_used || (file != nullptr && !file->give_back_buffer())) return;
+  spill_used = false;
+  if (file != nullptr) heap_.charge(heap_.scratch, -ops::SpillFile::kBuffer);
+}
+
 void TensorWorld::spill_to(std::unique_ptr<ops::SpillFile> file) { cpu_->spill_to(std::move(file)); }
 
 void TensorWorld::add_accelerator(std::unique_ptr<ops::Device> device) {

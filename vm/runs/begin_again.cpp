@@ -7,6 +7,8 @@
 #include "vm/runs/operators.h"
 #include "vm/runs/recording.h"
 #include "vm/runs/states.h"
+#include "vm/runs/update.h"
+#include "vm/runs/weighing.h"
 
 #include <fmt/format.h>
 
@@ -268,7 +270,16 @@ void let_go(Engine& engine, CheckpointState& s, const schedule::Schedule::Relief
   s.slots.front().bytes = 0;
   s.held = {0};
   s.held_bytes = 0;
+  engine.rest_spill_file(); // no plan for what is left puts anything there
   count_snapshot(engine, s.slots.front());
+}
+
+// The one that is going on, with its tape.
+void give_up_run(Engine& engine, CheckpointState& s) {
+  s.drop_tape(engine);
+  s.drop(engine, s.current);
+  s.ends.reset();
+  s.ended = s.work_ended = false;
 }
 
 // What has been reversed stays so, and what is being swept is swept.
@@ -293,10 +304,7 @@ bool go_on_with_less(Engine& engine, const Outermost& found) {
     return true;
   }
   CheckpointState* const s = cut_to(engine, found);
-  s->drop_tape(engine);
-  s->drop(engine, s->current);
-  s->ends.reset();
-  s->ended = s->work_ended = false;
+  give_up_run(engine, *s);
   s->schedule = std::move(next);
   let_go(engine, *s, *relief);
   return true;
@@ -317,6 +325,40 @@ void refuse_hopeless(const Engine& engine, CheckpointState& s, std::uint64_t lea
 bool foresees_too_much(const Engine& engine, const CheckpointState& s) {
   const std::optional<schedule::Schedule::Foreseen> plan = s.schedule->foreseen();
   return plan && plan->peak + plan->of_rule > static_cast<std::uint64_t>(most_bytes(engine));
+}
+
+// Whether to sweep the tape in work, with what rules hold meanwhile, takes more than there is beside all that is held now. As
+// with memory that has run out, nothing that is the same in every replay depends on this. What is held beside a file depends on
+// how far that has come, so plans are believed there.
+bool takes_too_much(Engine& engine, CheckpointState& s, bool foreseen) {
+  // Where less is in use, nothing is looked at: a tape can hardly take three times the rest, and a plan leaves a part alone that
+  // is more than it is wrong by.
+  constexpr std::int64_t kParts = 16, kPartsUnforeseen = 4, kPartsForeseen = 15;
+  const std::int64_t most = most_bytes(engine), live = engine.live_bytes();
+  if (foreseen && (engine.may_spill() || engine.spill_used)) return false;
+  if (live < most / kParts * (foreseen ? kPartsForeseen : kPartsUnforeseen)) return false;
+  std::vector<std::uint64_t> births = {s.begin};
+  if (s.work->start() > s.begin) births.push_back(s.work->start());
+  try {
+    const WeighedElements before({engine.heap(), engine.heap().tape});
+    WeighedElements elements({engine.heap(), engine.heap().tape});
+    const schedule::Weights weights = weigh(engine, s.current.runs, *s.work, before, births, s.update->in_place, elements);
+    // Numbers and what the sweep notes of them are not weighed; a plan leaves room for that.
+    const std::uint64_t beside = foreseen ? 0 : static_cast<std::uint64_t>(most / kParts);
+    const std::uint64_t takes = weights.forms.front().sweeping + held_by_rule(*s.update) + beside;
+    return live + static_cast<std::int64_t>(std::min<std::uint64_t>(takes, INT64_MAX / 2)) > most;
+  } catch (const value::BudgetExceeded&) {
+    return true;
+  }
+}
+
+void begin_with_less(Engine& engine, CheckpointState& s, std::unique_ptr<schedule::Schedule> next) {
+  reset(engine, s, std::move(next));
+  if (std::exchange(s.known, false))
+    engine.repeats.misled(s.call);
+  else
+    ++s.begun_again;
+  if (engine.recorder != nullptr) record_beginning(engine, s);
 }
 
 void begin_survey(Engine& engine, CheckpointState& s) {
@@ -362,21 +404,29 @@ bool begin_again(Engine& engine, bool on_device) {
   }
   if (!from_start) return false;
   std::unique_ptr<schedule::Schedule> next = with_less(engine, *found.state);
-  auto* s = cut_to(engine, found);
-  reset(engine, *s, std::move(next));
-  if (std::exchange(s->known, false))
-    engine.repeats.misled(s->call);
-  else
-    ++s->begun_again;
-  if (engine.recorder != nullptr) record_beginning(engine, *s);
+  begin_with_less(engine, *cut_to(engine, found), std::move(next));
   note_relief(engine, on_device);
   return true;
 }
 
 // A plan of a known run may be tried although it is not for so little memory: where it fails, the run begins again. An update
-// has to know before: its run is weighed once more, by shorter intervals.
+// has to know before: its run is weighed once more, by shorter intervals. So is a tape of which no plan knows anything: a sweep
+// that has begun is never given up.
 void make_way_ahead(Engine& engine, CheckpointState& s) {
   if (s.sweeping || !can_go_on(engine, s)) return;
+  using Sweep = schedule::Schedule::Sweep;
+  const Sweep next = s.update && s.work != nullptr ? s.schedule->next_sweep() : Sweep::none;
+  if (next != Sweep::none && (!s.start.empty() || kept_start(s) != nullptr) &&
+      takes_too_much(engine, s, next == Sweep::foreseen)) {
+    const ops::Meter::Uninterrupted whole(engine.meter());
+    if (const std::optional<schedule::Schedule::Relief> relief = s.schedule->relieve(schedule::Schedule::During::ahead, true)) {
+      give_up_run(engine, s);
+      let_go(engine, s, *relief);
+    } else if (can_begin_again(engine, s)) {
+      begin_with_less(engine, s, with_less(engine, s));
+    }
+    return;
+  }
   if (can_begin_again(engine, s)) {
     if (s.known && s.update && s.executed == 0 && foresees_too_much(engine, s)) begin_survey(engine, s);
     return;
@@ -393,6 +443,14 @@ void end_own_survey(Engine& engine, CheckpointState& s) {
   engine.meter().hold(); // the schedule that a stop would put back knows nothing of what follows
   if (prospect) s.first = {planned->clone(), s.current.position, true, total, true, false}; // knows more than the one before it
   const bool fits = prospect && prospect->peak <= budget;
+  if (!fits && engine.may_spill()) { // its buffer may be what is missing
+    engine.spill_refused = true;
+    engine.rest_spill_file();
+    forget_calls(engine);
+    want(!s.start.empty() || kept_start(s) != nullptr);
+    reset(engine, s, survey(engine, s));
+    return;
+  }
   if (!fits && s.total_known) refuse_hopeless(engine, s, least);
   if (fits)
     s.first.tried = true;

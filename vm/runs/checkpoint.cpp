@@ -241,6 +241,11 @@ void act(Engine& engine, Owned& state) {
   } catch (const ops::Stopped&) {
     if (before != nullptr) s->schedule = std::move(before);
     throw;
+  } catch (const value::BudgetExceeded&) {
+    // An action of a gradient inside is done again, once the outermost one has let go of something. That one goes on from what it
+    // was about to do.
+    if (before != nullptr && !s->outermost && !engine.meter().held()) s->schedule = std::move(before);
+    throw;
   }
 }
 

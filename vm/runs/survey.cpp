@@ -22,11 +22,14 @@ std::string bytes(std::uint64_t n) { return explain::bytes_text(static_cast<std:
 
 // With a row of its own for the budget that the program has, unless that is less than the least: a plan may be known for it as
 // the run was seen, but not with what is left for a run that comes to other intervals. Whatever fits into less memory fits into
-// more, so more does not take longer, whatever the plan for just that much would.
+// more, so more does not take longer, whatever the plan for just that much would be, and if there is none.
 std::string table(std::vector<schedule::Point> curve, std::uint64_t budget, std::optional<double> time) {
   const std::uint64_t least = curve.front().budget, whole = curve.back().budget;
   const auto is_budget = [&](const schedule::Point& point) { return point.budget == budget; };
-  if (budget < least) time.reset();
+  if (budget < least)
+    time.reset();
+  else if (!time)
+    time = curve.front().time;
   if (time && budget < whole && std::none_of(curve.begin(), curve.end(), is_budget)) curve.push_back({budget, *time});
   std::sort(curve.begin(), curve.end(), [](const schedule::Point& a, const schedule::Point& b) { return a.budget < b.budget; });
   for (std::size_t i = 1; i < curve.size(); ++i) curve[i].time = std::min(curve[i].time, curve[i - 1].time);
@@ -41,6 +44,7 @@ std::string table(std::vector<schedule::Point> curve, std::uint64_t budget, std:
                        exactly ? explain::size_in_kib(point.budget) : explain::size_text(point.budget), point.time,
                        is_budget(point)        ? "   the budget of this run"
                        : point.budget == whole ? "   every interval stays on tape"
+                       : point.again           ? "   the least that a plan is known for; a first gradient begins again"
                        : point.budget == least ? "   the least that a plan is known for"
                                                : "");
   if (!time && budget != 0) out += fmt::format("  within the {} of this run no plan is known\n", explain::size_text(budget));

@@ -176,6 +176,16 @@ std::vector<schedule::UpdatedLeaf> updated_leaves(Engine& engine, const SweepSta
   return leaves;
 }
 
+std::uint64_t held_by_rule(const Update& update) {
+  std::uint64_t largest = 0, left = 0;
+  for (const Update::Leaf& l : update.leaves) {
+    if (l.done) continue;
+    largest = std::max(largest, bytes_of_leaf(l.leaf));
+    ++left;
+  }
+  return schedule::held_by_rule(largest, left);
+}
+
 std::unique_ptr<Update> Update::clone(Heap& heap) const {
   auto copy = std::make_unique<Update>(*this);
   copy->charged_ = 0;

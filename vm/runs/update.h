@@ -79,6 +79,8 @@ bool has_states(Engine& engine, const SweepState& s);
 // What rules do of leaves as far as it is known: of a survey, or of those whose rules have run already, after which the others
 // are taken to go. Otherwise states are taken to keep their sizes, and to be made anew where something else holds the old ones.
 std::vector<schedule::UpdatedLeaf> updated_leaves(Engine& engine, const SweepState& s);
+// Bytes that the rules of leaves whose turn comes are taken to hold for a while beside what they take and give.
+std::uint64_t held_by_rule(const Update& update);
 // Whether the rule of some leaf may run now.
 bool update_is_due(SweepState& s);
 // Calls the rule of a leaf that is due; #f is delivered if there is none.

@@ -27,6 +27,10 @@ public:
   // where its tape has more than `piece` records.
   Budgeted(std::uint64_t budget, std::uint64_t steps, std::uint64_t piece, std::uint64_t records);
   // From now on nothing is kept, and nothing reversed at the end: the run is only weighed, for any budget.
+  // Whether the next action is to sweep a tape.
+  bool sweeps_next() const {
+    return stage_ == Stage::reversing && done_ < todo_.size() && todo_[done_].kind == Action::Kind::reverse;
+  }
   void only_survey() {
     survey_ = true;
     budget_ = room_ = kMostOfOne;

@@ -24,9 +24,6 @@ constexpr std::size_t kFew = 24;
 constexpr std::size_t kMany = 64;
 // Where there is no other way, an interval may need such a part of the room for its tape alone.
 constexpr std::uint64_t kLargestInterval = 2;
-// Of a leaf's size, what its rule holds for a while beside what it takes and gives, as sums of products that are not fused; and
-// bytes of what a gradient notes of each leaf and of what its rule gave.
-constexpr std::uint64_t kHeldByRule = 2, kBesideLeaf = 384;
 
 } // namespace
 
@@ -317,7 +314,7 @@ void Budgeted::mark_updates(const std::vector<UpdatedLeaf>& leaves) {
     if (leaf.made != 0) reads_.push_back({leaf.serial | kMade, bounded(leaf.made), first});
   }
   std::ranges::sort(reads_, {}, &Read::serial);
-  for_rule_ = std::max(for_rule_, bounded(kHeldByRule * largest + kBesideLeaf * leaves.size()));
+  for_rule_ = std::max(for_rule_, bounded(held_by_rule(largest, leaves.size())));
 }
 
 // What rules do of another profile of the same run, in fewer intervals perhaps.

@@ -56,7 +56,7 @@ bool Budgeted::relieve(bool sweeping) {
   return true;
 }
 
-bool Budgeted::relieve_ahead() { return relieve(done_ != 0) && older_ + peak_ <= most_there_is(); }
+bool Budgeted::relieve_ahead() { return relieve(done_ != 0) && older_ + peak_ + left_for_rule() <= most_there_is(); }
 
 // The tape in work is given up, and its interval runs again from the state at its start, once there is room for twice as much as
 // was left for it, or for so much more that something goes.

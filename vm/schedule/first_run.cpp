@@ -308,10 +308,16 @@ std::optional<Schedule::Relief> FirstRun::relieve(During during, bool at_last) {
     }
     relief.all = true;
     break;
+  case Stage::last_reverse:
+    if (during != During::ahead || prefix_ == 0) return std::nullopt;
+    reverse_with_few_states(std::min(prefix_, total_)); // it was asked for more steps where the run ended on it
+    relief.all = true;
+    break;
   default:
     return std::nullopt;
   }
   ++relieved_;
+  if (during == During::ahead) ++ahead_;
   return relief;
 }
 
@@ -330,6 +336,20 @@ std::optional<Schedule::Relief> FirstRun::relieve_ahead() {
   Relief relief;
   relief.all = true;
   return relief;
+}
+
+Schedule::Sweep FirstRun::next_sweep() const {
+  switch (stage_) {
+  case Stage::budgeted:
+  case Stage::rest:
+    return budgeted_.sweeps_next() ? Sweep::foreseen : Sweep::none;
+  case Stage::reversing:
+    return reversal_.may_relieve_ahead() ? Sweep::unforeseen : Sweep::none;
+  case Stage::last_reverse:
+    return start_kept_ ? Sweep::none : Sweep::unforeseen;
+  default:
+    return Sweep::none;
+  }
 }
 
 // A survey is of what `auto` would do.

@@ -47,6 +47,7 @@ public:
   std::uint64_t least_of_any() const override { return budgeted_.least_of_any(); }
   std::optional<Relief> relieve(During during, bool at_last) override;
   std::optional<Relief> relieve_ahead() override;
+  Sweep next_sweep() const override;
   std::uint64_t relieved() const override { return relieved_; }
   std::unique_ptr<Schedule> again(std::uint64_t failures) const override;
   bool misled() const override { return budgeted_.misled(); }

@@ -15,6 +15,9 @@ public:
   Action next() override;
   void ended(std::uint64_t total) override;
   std::optional<Relief> relieve(During during, bool at_last) override;
+  Sweep next_sweep() const override {
+    return stage_ == Stage::reversing && reversal_.may_relieve_ahead() ? Sweep::unforeseen : Sweep::none;
+  }
   std::uint64_t relieved() const override { return relieved_; }
   std::string explanation() const override;
   std::unique_ptr<Schedule> clone() const override { return std::make_unique<Measured>(*this); }

@@ -85,12 +85,34 @@ std::optional<std::uint64_t> least_budget(const Schedule& schedule, std::uint64_
   return least + least / kAround;
 }
 
+namespace {
+
+// A first run that does not fit begins again, and is known by then.
+std::optional<Point> least_of_known(const Schedule& of, const std::function<void()>& between) {
+  constexpr double kRunBefore = 2. / 3; // it was run and then weighed, each a third of one tape with its sweep
+  const std::unique_ptr<Schedule> known = of.planned(kUnlimitedBudget);
+  if (known == nullptr) return std::nullopt;
+  between();
+  const std::optional<std::uint64_t> least = least_budget(*known, 0);
+  if (!least) return std::nullopt;
+  between();
+  const auto prospect = known->prospect(*least);
+  if (!prospect || !prospect->fits) return std::nullopt;
+  return Point{*least, prospect->time + kRunBefore, true};
+}
+
+} // namespace
+
 std::vector<Point> outlook(const Schedule& of, std::size_t points, const std::function<void()>& between) {
   const Questions schedule{of, between};
   const auto whole = whole_budget(schedule);
   if (!whole) return {};
   const std::uint64_t least = least_within(schedule, *whole);
   std::vector<Point> curve;
+  if (const auto known = least_of_known(of, between); known && known->budget < least) {
+    curve.push_back(*known);
+    --points;
+  }
   for (std::size_t i = 0; i < points; ++i) {
     const double part = static_cast<double>(i) / static_cast<double>(points - 1);
     const double between = static_cast<double>(least) * std::pow(static_cast<double>(*whole) / static_cast<double>(least), part);

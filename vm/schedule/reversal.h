@@ -57,6 +57,8 @@ public:
   // that happened is run again. None: there is nothing to spare. At last no state is spared but the initial one, nor is any
   // tape but that of a single step; what is left may then begin at the initial state, in slot 0, with all else given up.
   std::optional<Schedule::Relief> relieve(bool sweeping, bool at_last);
+  // Whether a tape is swept next, and there is something to spare at last.
+  bool may_relieve_ahead() const { return stage_ == Stage::reverse && cut_ != Cut::never && (kept_.size() > 1 || base_ > 1); }
   // Steps from the start of the run on that are still to be reversed, behind the tape that is being swept if one is.
   std::uint64_t left() const { return stage_ == Stage::reverse ? taped_to_ : end_; }
   bool sound() const;

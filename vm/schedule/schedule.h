@@ -70,6 +70,10 @@ struct OldTensor {
   std::uint64_t bytes = 0;
 };
 
+// What the rule of an update is taken to hold for a while beside what it takes and gives: a part of the largest leaf's size, as
+// sums of products are not fused, and of each leaf what a gradient notes of it and of what its rule gave.
+constexpr std::uint64_t held_by_rule(std::uint64_t largest, std::uint64_t leaves) { return 2 * largest + 384 * leaves; }
+
 // A tensor that is older than the run and is handed to an update rule once its cotangent is complete.
 struct UpdatedLeaf {
   std::uint64_t serial = 0;
@@ -262,8 +266,9 @@ public:
   virtual bool misled() const { return false; }
   // What to let go of at once where memory has run out. The run that is going on, with the tape that it is on, is given up, and
   // next() goes on without a current state: so it is where a tape is being weighed, the action being `weigh`, too. Or a tape is
-  // being swept, which goes on.
-  enum class During : std::uint8_t { run, weighing, sweep };
+  // being swept, which goes on. Or `ahead`: it is not swept yet, and is given up, as it is known by now that this would take too
+  // much.
+  enum class During : std::uint8_t { run, weighing, sweep, ahead };
   struct Relief {
     std::vector<std::uint32_t> slots; // whose states go; or else
     bool all = false;                 // all states and all tapes put aside; the initial state is then in slot 0
@@ -278,6 +283,9 @@ public:
   // Where the program can no longer begin again, and the last action, a sweep, is over: what to let go of before the next one,
   // which is known not to fit, as its tape cannot be given up any more once it is being swept. By what was foreseen alone.
   virtual std::optional<Relief> relieve_ahead() { return std::nullopt; }
+  // Whether a tape is swept next, before which less could be kept; and whether it was foreseen what that takes.
+  enum class Sweep : std::uint8_t { none, foreseen, unforeseen };
+  virtual Sweep next_sweep() const { return Sweep::none; }
   // How often that has helped: what was foreseen does not hold then.
   virtual std::uint64_t relieved() const { return 0; }
   // For --explain: one line "binomial, base 4096, 8 snapshots: ..." why this schedule.
