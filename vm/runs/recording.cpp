@@ -145,7 +145,8 @@ void foresee_time(const Engine& engine, const CheckpointState& s, explain::Gradi
     const auto forward = static_cast<double>(*g.first_run), steps = static_cast<double>(s.total),
                of_steps = steps * static_cast<double>(engine.costs.ticks_of_step());
     const double in_all = steps * static_cast<double>(program_seen(s).records_per_1024_steps) / 1024,
-                 numbers = std::min(in_all, steps), largest = static_cast<double>(g.predicted->tapes / schedule::kRecordBytes);
+                 numbers = std::min(in_all, steps),
+                 largest = static_cast<double>(g.predicted->tapes) / static_cast<double>(schedule::kRecordBytes);
     const double sweep = 2 * std::max(0.0, forward - of_steps) + numbers * static_cast<double>(engine.costs.ticks_of_record());
     g.time_of_one_tape = (g.predicted->replay * forward + sweep) / (forward + sweep);
     g.seconds_of_one_tape = schedule::CostTable::seconds(static_cast<std::uint64_t>(forward + sweep));
