@@ -410,8 +410,10 @@ void Weighing::tell_joined(const std::vector<Together>& all) {
 
 void Weighing::weigh_tape(bool rules_take) {
   note_older(rules_take);
+  std::uint64_t numbers = tape_.size();
   for (const auto& record : tape_.tensors()) {
     polls_.one();
+    numbers -= record->results;
     add_record(*record);
   }
   if (next_call_ < calls_.all().size()) { // behind the last record
@@ -432,8 +434,6 @@ void Weighing::weigh_tape(bool rules_take) {
   std::ranges::sort(weights_.read, {}, &schedule::OldTensor::serial);
   const auto same = [](const schedule::OldTensor& a, const schedule::OldTensor& b) { return a.serial == b.serial; };
   weights_.read.erase(std::unique(weights_.read.begin(), weights_.read.end(), same), weights_.read.end());
-  std::uint64_t numbers = tape_.size();
-  for (const auto& record : tape_.tensors()) numbers -= record->results;
   weights_.sweep = schedule::bounded(weights_.sweep + numbers * engine_.costs.ticks_of_record());
   weights_.own = tape_.own_bytes();
   weights_.stays += weights_.own - tape_.saved_by_shortening();
