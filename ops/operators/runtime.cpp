@@ -42,8 +42,10 @@ private:
   alignas(T) std::byte few_[kFewOperands * sizeof(T)];
 };
 
+// A block of a device without memory (rule_cost.cpp) is nowhere, and so is every place in it.
 void add_view(Few<View>& to, const Tensor& t, const Block* block) {
-  void* const data = block != nullptr ? static_cast<char*>(block->data) + t.offset * bytes_of(t.dtype) : nullptr;
+  void* const first = block != nullptr ? block->data : nullptr;
+  void* const data = first != nullptr ? static_cast<char*>(first) + t.offset * bytes_of(t.dtype) : nullptr;
   to.add(data, t.dtype, t.weak, t.number, t.shape, t.strides);
 }
 
