@@ -172,6 +172,8 @@ public:
   bool fetch_ahead(Storage& storage);
   // Bytes that are being brought back, or are back and nobody has asked for them yet.
   std::int64_t fetched_ahead() const { return fetched_ahead_; }
+  // Of live_bytes(): what make_way() can give back. The rest does not depend on how far the file has come.
+  std::int64_t can_make_way() const { return bytes_being_written_ + fetched_ahead_; }
   // Memory is short: gives back what is written, waits for what is being written, at last what was fetched ahead. The bytes.
   virtual std::int64_t make_way(std::int64_t bytes);
   // Elements as bytes, for whoever reads them once and in order: from the file without bringing them back. `from` is a multiple

@@ -139,6 +139,12 @@ class Explanations(ToolTest):
         g = self.gradients("--memory=3MiB")[1]["gradients"][0]
         self.assertTrue(g["other_budgets"])
         self.assertAlmostEqual(g["seconds"]["predicted"], g["time_of_one_tape"] * g["seconds_of_one_tape"], places=4)
+        fresh = g["fresh_seconds"]
+        self.assertLess(fresh["predicted"], 3 * 2**20 * FRESH)
+        self.assertGreater(fresh["predicted"], 2**19 * FRESH)
+        kept = sum(interval["made"] for interval in g["profile"])
+        self.assertGreater(fresh["of_one_tape"] / (kept * FRESH), .5)
+        self.assertLess(fresh["of_one_tape"] / (kept * FRESH), 1.1)
         self.vmrun("--explain=a.html", "--memory=3MiB", "a.scm")
         self.assertRegex(self.read("a.html").decode(), r"<tr><th>time</th><td>[\d.]+ m?s measured, [\d.]+ m?s predicted: ")
 

@@ -289,6 +289,20 @@ class Tiles(ToolTest):
         for parts in (3, 8):
             self.assertEqual(self.in_parts(stats["steps"], parts, always=["--spill=disk,1GiB"], first=["--memory=24MiB"]), whole.output)
 
+    def test_a_step_of_a_training_takes_borders_that_can_go_to_the_file_for_no_memory(self):
+        self.write("a.scm", """
+(define x (randn '(1 3 256 256) 'f32 'cpu 1))
+(define v (randn '(16 16 3 3) 'f32 'cpu 2))
+(define (normalised x) (car (batch-normalization-training x (ones '(16)) (zeros '(16)))))
+(define (loss w)
+  (tiled (lambda (x) (mean (square (normalised (convolve (ReLU (normalised (convolve x w 1 1))) v 1 1))))) x 4))
+(write (round (* 1000 (sumall (abs (cadr (checkpoint-*j-update loss (randn '(16 3 3 3) 'f32 'cpu 3) 1 (sgd .1) 0)))))))
+""")
+        whole = self.vmrun("a.scm")
+        done = self.vmrun("--memory=5MiB", "--spill=" + self.folder, "--stats", "--steps=2000000", "a.scm")
+        self.assertEqual(done.output, whole.output)
+        self.assertLess(json.loads(done.errors)["replay_factor"], 1.5)
+
     def test_what_is_reduced_along_axes_is_in_the_file(self):
         # A border is 8 MiB: some are in front of sums and maxima along one axis and both, and of a softmax.
         self.write("a.scm", """(define w (list (randn '(8 1 3 3) 'f32 'cpu 1) (randn '(8 8 3 3) 'f32 'cpu 2)))

@@ -117,7 +117,7 @@ struct Gradient {
   std::optional<Outcome> predicted;       // no tapes and states where `peak` is there
   std::optional<double> time_of_one_tape; // modelled, of what is foreseen, against that of one tape of the whole run,
   double seconds_of_one_tape = 0;         // and what that takes, modelled too;
-  double fresh_seconds = 0;               // beside it, to use memory of numbers' tapes for the first time, of what is foreseen,
+  double fresh_seconds = 0;               // beside it, to use memory for the first time, of what is foreseen,
   double fresh_seconds_of_one_tape = 0;   // and of one tape
   std::vector<OtherBudget> others;
   std::vector<cairn::schedule::KnownInterval> profile; // what was planned with; empty: nothing was

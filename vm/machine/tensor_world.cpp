@@ -185,6 +185,12 @@ std::int64_t TensorWorld::live_bytes() const {
   return bytes;
 }
 
+std::int64_t TensorWorld::can_make_way() const {
+  std::int64_t bytes = 0;
+  for (const ops::Device* device : devices()) bytes += device->can_make_way();
+  return bytes;
+}
+
 std::string TensorWorld::holders(const Engine& engine) const {
   std::string out;
   const ops::Device* device = nullptr;

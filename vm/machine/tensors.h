@@ -70,6 +70,8 @@ public:
   std::string holders(const Engine& engine) const;
   // Bytes of elements on all devices, wherever these have them.
   std::int64_t live_bytes() const;
+  // Of these, what goes to the file of --spill, or back to it, when memory is short.
+  std::int64_t can_make_way() const;
   // Where in the program that is: "PROCEDURE at LOCATION"; empty: nowhere in it.
   static std::string place_of(const Engine& engine, const ops::Device::Maker& maker);
   // The instruction that makes what is allocated from now on: the frame's; null: none of the program.

@@ -334,7 +334,7 @@ bool takes_too_much(Engine& engine, CheckpointState& s, bool foreseen) {
   // Where less is in use, nothing is looked at: a tape can hardly take three times the rest, and a plan leaves a part alone that
   // is more than it is wrong by.
   constexpr std::int64_t kParts = 16, kPartsUnforeseen = 4, kPartsForeseen = 15;
-  const std::int64_t most = most_bytes(engine), live = engine.live_bytes();
+  const std::int64_t most = most_bytes(engine), live = engine.live_bytes() - engine.tensors().can_make_way();
   if (foreseen && (engine.may_spill() || engine.spill_used)) return false;
   if (live < most / kParts * (foreseen ? kPartsForeseen : kPartsUnforeseen)) return false;
   std::vector<std::uint64_t> births = {s.begin};

@@ -135,12 +135,15 @@ std::optional<explain::Outcome> predicted(const Engine& engine, const Checkpoint
 }
 
 // As plans model it: from what is known of the intervals, or else from what the first run has counted. What nobody has weighed is
-// taken to be swept in twice the time in which it ran. Rates of tensors have it in them that results go to memory that nobody
-// used before; that the tapes of numbers do comes beside.
+// taken to be swept in twice the time in which it ran. That memory is used for the first time comes beside: what a schedule lets
+// go of it uses again, so it has as much as its peak.
 void foresee_time(const Engine& engine, const CheckpointState& s, explain::Gradient& g) {
+  const double fresh = engine.costs.fresh * 1e-9;
   if (const auto plan = s.schedule->foreseen()) {
     g.time_of_one_tape = plan->time;
     g.seconds_of_one_tape = schedule::CostTable::seconds(plan->one_tape);
+    g.fresh_seconds = fresh * static_cast<double>(plan->peak - plan->older);
+    g.fresh_seconds_of_one_tape = fresh * static_cast<double>(plan->on_tape);
   } else if (g.predicted && g.whole && g.first_run) {
     const auto forward = static_cast<double>(*g.first_run), steps = static_cast<double>(s.total),
                of_steps = steps * static_cast<double>(engine.costs.ticks_of_step());
@@ -150,9 +153,9 @@ void foresee_time(const Engine& engine, const CheckpointState& s, explain::Gradi
     const double sweep = 2 * std::max(0.0, forward - of_steps) + numbers * static_cast<double>(engine.costs.ticks_of_record());
     g.time_of_one_tape = (g.predicted->replay * forward + sweep) / (forward + sweep);
     g.seconds_of_one_tape = schedule::CostTable::seconds(static_cast<std::uint64_t>(forward + sweep));
-    const double fresh = engine.costs.fresh * 1e-9 * schedule::kRecordBytes;
-    g.fresh_seconds = fresh * std::min(largest, numbers);
-    g.fresh_seconds_of_one_tape = fresh * numbers;
+    const double of_record = fresh * schedule::kRecordBytes;
+    g.fresh_seconds = of_record * std::min(largest, numbers);
+    g.fresh_seconds_of_one_tape = of_record * numbers;
   }
   if (g.predicted && g.time_of_one_tape) g.predicted->seconds = *g.time_of_one_tape * g.seconds_of_one_tape;
 }

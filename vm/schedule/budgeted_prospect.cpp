@@ -24,7 +24,9 @@ std::optional<Schedule::Foreseen> Budgeted::foreseen(std::uint64_t total) const 
                             budget_,
                             time_of_one_tape(),
                             cost_of_one_tape(),
-                            left_for_rule()};
+                            left_for_rule(),
+                            older_,
+                            bounded(bytes_of_one_tape(profile_) + last_.bytes)};
 }
 
 // Of the plan at hand.

@@ -205,6 +205,9 @@ private:
 // Bytes of the tapes of intervals [from, to) together, beside what the state at the start of the first one reaches.
 std::uint64_t tape_bytes(const Profile& profile, std::size_t from, std::size_t to);
 
+// The same of all intervals, each tape as it was recorded.
+std::uint64_t bytes_of_one_tape(const Profile& profile);
+
 // Intervals [from, to) as a run of their own: what is older than the first of them weighs nothing.
 Profile part_of(const Profile& profile, std::size_t from, std::size_t to);
 

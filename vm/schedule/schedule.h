@@ -220,6 +220,8 @@ public:
     double time = 1;            // modelled, of that of one tape,
     std::uint64_t one_tape = 0; // and what that takes, in ticks
     std::uint64_t of_rule = 0;  // bytes that rules of an update may hold for a while beside the peak
+    std::uint64_t older = 0;    // bytes that are older than the run,
+    std::uint64_t on_tape = 0;  // and that one tape of the run with all that rules ask for holds beside them
   };
   virtual std::optional<Foreseen> foreseen() const { return std::nullopt; }
   // Steps that are executed in all where the end of the run was not planned, once that is seen.
