@@ -211,7 +211,8 @@ std::uint64_t bytes_of_one_tape(const Profile& profile) {
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < profile.size(); ++i) {
     bytes += profile.intervals[i].tape;
-    for (const TapeShare& share : profile.intervals[i].shares) bytes += share.forms[0].bytes - (i > 0 ? share.forms[0].before[0] : 0);
+    for (const TapeShare& share : profile.intervals[i].shares)
+      bytes += share.forms[0].bytes - (i > 0 ? share.forms[0].before[0] : 0);
   }
   return bytes;
 }
