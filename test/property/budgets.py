@@ -49,6 +49,7 @@ TRAINING = """(import network)
 
 
 def training(r, cell=None):
+    """With such a cell in place of any, of tensors that are large enough to be encoded."""
     layers = r.choice([4, 8, 12, 20, 40, 60])
     one = r.random() < .3  # all layers have the same parameters
     shorter = r.random() < .2
@@ -60,7 +61,7 @@ def training(r, cell=None):
         'rule': r.choice(['descent', 'momentum', 'own', 'own', '(adam .01)']),
         'lengths': ' '.join(str(layers - (r.randint(0, 3) if shorter else 0)) for _ in range(r.randint(1, 4)))}
     if cell:
-        made['cell'] = cell
+        made.update(cell=cell, rows=max(64, made['rows']), width=max(32, made['width']))
     return TRAINING % made
 
 
