@@ -53,6 +53,10 @@ Tensor encoded(Runtime& runtime, const Tensor& t, double bound, bool relative, b
   return encoding;
 }
 
+std::uint64_t room_to_encode(const Tensor& like) {
+  return static_cast<std::uint64_t>(cpu::room_for_encoding(like.elements(), like.dtype));
+}
+
 Tensor decoded(Runtime& runtime, const Tensor& encoding, const Tensor& like) {
   Tensor t = runtime.apply(OperatorId::decode_bounded, {encoding},
                            rules::attributes({Attribute::of_list({like.elements()}), Attribute::of_type(like.dtype)}));

@@ -23,6 +23,8 @@ bool can_be_encoded(const Tensor& t);
 // magnitude. `small`: in the small form, of the same elements in fewer bytes, which takes longer. Its own `number` is the bound
 // of each element's error, not a share; 0 where all is kept as it was, since a share came to a bound that none can be.
 Tensor encoded(Runtime& runtime, const Tensor& t, double bound, bool relative, bool small);
+// Bytes in which any encoding of a tensor like that is made, beside the one that comes of it.
+std::uint64_t room_to_encode(const Tensor& like);
 // What was encoded, which lay like that.
 Tensor decoded(Runtime& runtime, const Tensor& encoding, const Tensor& like);
 

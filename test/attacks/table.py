@@ -80,6 +80,9 @@ GROWING = ("(define (f x) (let make ((i 0) (l '())) (if (< i 3000000) (make (+ i
            "(let add ((l l) (s 0.)) (if (null? l) s (add (cdr l) (+ s (* (car l) .5))))))))\n")
 INSIDE = ("(define x (* .2 (randn '(96 48))))\n(define w (* .1 (randn '(48 48))))\n(define (f w) (mean (square (tanh (matmul x w)))))\n"
           "(define (down w rate) (- w (* rate (cdr (*j f w 1)))))\n")
+NORMED = ("(define x (rand '(2 8 32 32) 'f32 'cpu 1))\n(define w (rand '(8 8 3 3) 'f32 'cpu 2))\n(define s (fill '(8) 1.))\n"
+          "(define (normed x) (car (batch-normalization-training x s s)))\n(define (g w) (let loop ((x x)) (loop (normed (convolve x w 1 1)))))\n"
+          "(define (f w) (sumall (sin (normed (convolve x w 1 1)))))\n(define (under thunk) (with-lossy-tape \"relative=1e-2,operators=convolution+batch-normalization\" thunk))\n")
 ENDLESS = "(define (f x) (let loop ((x x)) (loop (* x 1.0001))))\n"
 
 SEEN = [b for b in range(256) if 0x21 <= b <= 0x7E or 0xA1 <= b <= 0xAC or b >= 0xAE]
@@ -309,6 +312,27 @@ RUNS = [
     Attack("encodings in the small form without end", """(define x (rand '(1000 1000) 'f32 'cpu 1))
 (define (f w) (sumall (matmul x w)))
 (let loop () (with-lossy-tape "absolute=1e-3,operators=product,form=small" (lambda () (*j f (ones '(1000 1)) 1.))) (loop))""", (OVER, STOPPED)),
+    Attack("normalised operands with an error without end", NORMED + "(let loop () (under (lambda () (*j f w 1))) (loop))", (OVER, STOPPED)),
+    Attack("a tape of normalised operands with an error without end", NORMED + "(*j g w 1)", (OVER, STOPPED), options=("--lossy=absolute=.1,operators=batch-normalization",)),
+    Attack("planned normalised operands with an error without end", NORMED + "(checkpoint-*j g w 1)", (OVER, STOPPED),
+           options=("--lossy=relative=1e-2,operators=batch-normalization+convolution+product,form=small",)),
+    Attack("plans of normalised operands with an error in little memory", NORMED + '(let loop () (under (lambda () (with-memory "400KiB" (lambda () (checkpoint-*j f w 1))))) (loop))', (OVER, STOPPED)),
+    Attack("normalised operands with an error that do not fit", NORMED + "(under (lambda () (*j f w 1)))", OVER, memory=336 << 10),
+    Attack("derivatives of normalised operands with an error without end", NORMED + "(define (h w) (sumall (square (cdr (under (lambda () (*j f w 1)))))))\n(let loop () (checkpoint-*j h w 1) (loop))", (OVER, STOPPED)),
+    Attack("gradients with an error inside each other", NORMED + "(define (h w) (under (lambda () (cdr (*j h (+ w (sumall (normed (convolve x w 1 1)))) 1)))))\n(h w)", (OVER, STOPPED)),
+    Attack("sweeps of normalised operands with an error cut anywhere",
+           NORMED + "(define (h w) (cdr (under (lambda () (checkpoint-*j f w 1)))))\n(let loop ((n 0)) (resume (interrupt h w (remainder n 60))) (loop (+ n 1)))", (OVER, STOPPED)),
+    Attack("saving a sweep of normalised operands with an error", NORMED + "(let loop () (under (lambda () (*j f w 1))) (loop))", STOPPED, options=("--save=state.capsule",), limits=("--steps=1011",)),
+    Attack("normalised operands that are no numbers or infinite", NORMED + "(define (of v) (under (lambda () (*j (lambda (w) (sumall (sin (normed (* x (+ v w)))))) 1. 1))))\n"
+           "(let loop () (of (/ 0. 0.)) (of (/ 1. 0.)) (of 1e38) (of -1e-44) (loop))", (OVER, STOPPED)),
+    Attack("normalised channels that are constant", NORMED + "(let loop () (under (lambda () (*j (lambda (p) (sumall (sin (normed (* p (fill '(2 8 32 32) 3.)))))) 2. 1))) (loop))", (OVER, STOPPED)),
+    Attack("normalised channels of one element", NORMED + "(define s (fill '(200000) 1.))\n(let loop () (under (lambda () (*j (lambda (p) (sumall (normed (* p (rand '(1 200000 1 1)))))) 2. 1))) (loop))", (OVER, STOPPED)),
+    Attack("normalised channels of no element", NORMED + "(under (lambda () (*j (lambda (p) (sumall (normed (* p (fill '(0 8 32 32) 3.))))) 2. 1)))", ERROR, "has no mean"),
+    Attack("normalised operands with an error that were stretched", NORMED + "(under (lambda () (*j (lambda (p) (sumall (normed (expand-tensor (* p (fill '(1 1 1 1) 1.)) '(2 8 20000 20000))))) 2. 1)))", OVER),
+    Attack("an adaptive policy of normalisations", '(with-lossy-tape "adaptive,operators=batch-normalization" (lambda () 1))', ERROR, "adaptive has no bound for batch-normalization"),
+    Attack("a policy of other normalisations", '(with-lossy-tape "relative=.1,operators=batch-normalization+layer-normalisation" (lambda () 1))', ERROR, "names no operators"),
+    Attack("operators of a policy that are given without end", '(with-lossy-tape (fold-left string-append "absolute=1,operators=batch-normalization" (map (lambda (i) "+batch-normalization") (iota 1000))) (lambda () 1))', ERROR, "twice"),
+    Attack("operators of a policy of a megabyte", '(with-lossy-tape (string-append "absolute=1,operators=" (make-string 1000000 #\\a)) (lambda () 1))', ERROR, "..."),
     Attack("bits of which operand was taken without end", "(define x (ones '(1000 100)))\n(*j (lambda (t) (let loop ((y (* t x))) (loop (max (min y x) (+ y t))))) 1. 1)", (OVER, STOPPED)),
     Attack("bits of what is stretched", "(define big (expand-tensor (fill '(1 1) 1.) '(30000 30000)))\n(*j (lambda (t) (sumall (+ 0 (+ 0 (max (* t (ones '(30000 1))) big))))) 1. 1)", (OVER, STOPPED)),
     Attack("a form of a policy that is given without end", '(with-lossy-tape (fold-left string-append "absolute=1" (map (lambda (i) ",form=small") (iota 1000))) (lambda () 1))', ERROR, "twice"),

@@ -139,6 +139,31 @@
 (define (from-to p from to step) (if (> from to) '() (if (p from) (from-to p (+ from step) to step) (cons from (from-to p (+ from step) to step)))))
 (show (from-to (lambda (n) (equal? lossy (resume (interrupt run p n)))) 0 (primops run p) 5)) ; expect: ()
 
+;;; case normalised-channels-that-have-no-number-are-constant-or-have-one-element
+(define (of x n) (lambda (p) (sumall (sin (car (batch-normalization-training (* x (car p)) (cadr p) (caddr p)))))))
+(define (both x n)
+  (let ((p (list 2. (fill (list n) 1.) (fill (list n) .5))))
+    (list (gradient-of (of x n) p) (under "absolute=.1,operators=batch-normalization" (lambda () (gradient-of (of x n) p))))))
+(define (numbers t) (map (lambda (c) (= 0 (- c c))) (tensor->list t)))
+; Beside NaN and infinity, channels have an error; these have what they have without one.
+(define x (concat-tensors (list (seeded '(4 2 64 64)) (fill '(4 1 64 64) (/ 0. 0.)) (fill '(4 1 64 64) (/ 1. 0.)) (fill '(4 1 64 64) 3.)) 1))
+(define found (both x 5))
+(define exact (car found))
+(define lossy (cadr found))
+(show (numbers (cadr exact))) ; expect: (#t #t #f #f #t)
+(show (equal? (numbers (cadr exact)) (numbers (cadr lossy)))) ; expect: #t
+(show (< (error-of (narrow-tensor (cadr exact) 0 0 2) (narrow-tensor (cadr lossy) 0 0 2)) .02)) ; expect: #t
+(define (channel t) (tensor->list (narrow-tensor t 0 4 1)))
+(show (list (channel (cadr exact)) (channel (cadr lossy)))) ; expect: ((0.0) (0.0))
+; Variance 0: what was normalised is 0, which comes back as it was.
+(show (apply equal? (both (fill '(2 8 16 16) 3.) 8))) ; expect: #t
+(show (apply equal? (both (seeded '(1 2000 1 1)) 2000))) ; expect: #t
+(show (apply equal? (both (fill '(4 0 30 30) 1.) 0))) ; expect: #t
+
+;;; case a-batch-without-elements-has-no-mean-with-a-policy-either
+(under "absolute=.1,operators=batch-normalization" (lambda () (gradient-of (lambda (s) (sumall (car (batch-normalization-training (fill '(0 5 30 30) 1.) s s)))) (fill '(5) 1.))))
+; expect error: batch-normalization-training: a tensor of shape \(0 5 30 30\) has no mean
+
 ;;; case errors-of-what-was-normalised-have-no-mean
 (define y (+ 1 (* 3 (seeded '(2 4 32 32)))))
 (define c (+ (* .1 y) (- (rand '(2 4 32 32) 'f32 'cpu 8) .5)))

@@ -26,6 +26,7 @@ TRAINING = """(import network)
 (define (gated p h) (* h (sigmoid (+ (matmul h (car p)) (cdr p)))))
 (define (twice p h) (+ (tanh (matmul h (car p))) (sin (matmul h (transpose (car p))))))
 (define (broad p h) (let ((y (concat-tensors (list h (sin h) (cos h)) 0))) (dense p (index (tanh y) '(0 %(rows)d) #t))))
+(define (normed p h) (let ((y (matmul h (car p)))) (ReLU (car (batch-normalization-training y (+ 1 (cdr p)) (mean (car p) 0))))))
 (define (noisy p h) (dense p (* h (+ 1 (* .1 (randn (size h)))))))
 (define (inner p h)
   (let ((g (cdr (with-memory "200KiB" (lambda () (checkpoint-*j (lambda (q) (mean (square (dense (cons q (cdr p)) h)))) (car p) 1))))))
@@ -47,17 +48,21 @@ TRAINING = """(import network)
 """
 
 
-def training(r):
+def training(r, cell=None):
+    """With such a cell in place of any, of tensors that are large enough to be encoded."""
     layers = r.choice([4, 8, 12, 20, 40, 60])
     one = r.random() < .3  # all layers have the same parameters
     shorter = r.random() < .2
-    return TRAINING % {
+    made = {
         'rows': r.choice([16, 64, 128, 250]), 'width': r.choice([16, 32, 48, 64]), 'leaves': 1 if one else layers,
         'next': 'all' if one else '(cdr all)',
         'cell': r.choice(['dense', 'dense', 'residual', 'residual', 'gated', 'twice', 'broad', 'noisy', 'inner']),
         'update': r.choice(['checkpoint-*j-update!', 'checkpoint-*j-update!', 'checkpoint-*j-update']),
         'rule': r.choice(['descent', 'momentum', 'own', 'own', '(adam .01)']),
         'lengths': ' '.join(str(layers - (r.randint(0, 3) if shorter else 0)) for _ in range(r.randint(1, 4)))}
+    if cell:
+        made.update(cell=cell, rows=max(64, made['rows']), width=max(32, made['width']))
+    return TRAINING % made
 
 
 class Program:
@@ -65,9 +70,13 @@ class Program:
         self.random = r = random.Random('budgets %d' % seed)
         self.options = ['--seed=%d' % seed]
         if seed % 4 == 3:
-            self.text = spilled.Spilling(seed).program()
+            spilling = spilled.Spilling(seed)
+            self.text, policy = spilling.program(), spilling.policy
         else:
-            self.text = training(r)
+            lossy = seed % 16 >= 12
+            self.text = training(r, 'normed' if lossy else None)
+            policy = spilled.POLICIES[(seed + seed // 16) % len(spilled.POLICIES)] if lossy else 'none'
+        self.options.append('--lossy=' + policy)
         self.spills = seed % 8 in (3, 5)
         self.size = r.choice([300, 1000, 1 << 20])  # KiB of the file
         if self.spills:

@@ -24,6 +24,15 @@ PRELUDE = """(define N %d)
 """ % WIDE
 
 
+# Policies of what tapes keep with an error, and layers that have such.
+POLICIES = ['relative=.01,operators=convolution+product+batch-normalization', 'absolute=.02,operators=batch-normalization+convolution',
+            'relative=.1,operators=product,form=small', 'absolute=1e-3,operators=batch-normalization,form=small']
+ENCODED = ["(view (ReLU (convolve (view x (list rows 2 8 8)) (view (narrow-tensor (view w '(-1)) 0 0 36) '(2 2 3 3)) 1 1)) (list rows N))",
+           "(view (car (batch-normalization-training (view x (list rows 8 4 4)) (mean (view w '(8 2048)) 1) (fill '(8) .1))) (list rows N))",
+           "(tanh (car (batch-normalization-training (matmul x w) (+ 1 (mean w 0)) (mean u 1))))",
+           "(let ((x (view x (list rows 4 4 8)))) (view (car (batch-normalization-training (convolve x (view (narrow-tensor (view u '(-1)) 0 0 144) '(4 4 3 3)) 1 1) (fill '(4) 1.) (fill '(4) 0.))) (list rows N)))"]
+
+
 class Spilling:
     """One program: layers in a loop, trained in some steps, some of which end in an error."""
 
@@ -35,6 +44,9 @@ class Spilling:
         self.disk = r.choice([64, 300, 1000]) << 10  # bytes of the files of a process
         self.rows = [r.choice([64, 80, 100, 128, 131]) for _ in range(3)]
         self.layers = [r.randint(20, 60) for _ in range(3)]
+        # In other numbers, so that programs without a policy stay what they were.
+        self.other = random.Random('policy %d' % seed)
+        self.policy = self.other.choice(POLICIES) if self.other.random() < .4 else 'none'
 
     def layer(self):
         r = self.random
@@ -67,6 +79,8 @@ class Spilling:
     def program(self):
         r = self.random
         body = [self.layer() for _ in range(r.randint(1, 3))]
+        if self.policy != 'none':
+            body[-1] = self.other.choice(ENCODED)
         if r.random() < .3:
             body.append('(if (= i %d) %s x)' % (r.randint(0, 30), self.rare()))
         if r.random() < .4:
@@ -99,6 +113,7 @@ class Runner:
         self.seed = '--seed=%d' % seed
         self.memory = '--memory=%dKiB' % self.spilling.memory
         self.file = '--spill=disk,%dKiB' % self.spilling.size
+        self.lossy = '--lossy=' + self.spilling.policy
         self.encoding = '--spill-encoding=' + ('always', 'never', 'auto')[seed % 3]
 
     def write(self, name, text):
@@ -124,8 +139,8 @@ def complaints(vmrun, seed):
     rng = random.Random(seed * 31 + 7)
     with tempfile.TemporaryDirectory() as folder:
         r = Runner(vmrun, seed, folder)
-        planned = ['--costs=costs', r.seed, r.memory, '--checkpoint=auto']
-        right = r.run(r.seed, '--memory=2GiB', '--checkpoint=tape', 'program.scm')
+        planned = ['--costs=costs', r.seed, r.memory, '--checkpoint=auto', r.lossy]
+        right = r.run(r.seed, '--memory=2GiB', '--checkpoint=tape', r.lossy, 'program.scm')
         if right[0] != 0:
             return False, ['error: ' + right[2][:1000]]
         whole = r.run(*planned, r.file, r.encoding, 'program.scm')
@@ -173,7 +188,7 @@ def main():
     options = frame.parser(40).parse_args()
     if options.print:
         s = Spilling(options.seed)
-        print(s.program() + '; --seed=%d --memory=%dKiB --spill=DIR,%dKiB' % (options.seed, s.memory, s.size))
+        print(s.program() + '; --seed=%d --memory=%dKiB --spill=DIR,%dKiB --lossy=%s' % (options.seed, s.memory, s.size, s.policy))
         return 0
     vmrun = os.path.abspath(options.vmrun)
     spilled = []

@@ -31,6 +31,9 @@ class Costs(ToolTest):
         self.assertGreater(self.table(done.output)["step"], 0)
         self.assertEqual(self.table(done.output)["spill"], 1, "nobody said where")
         self.vmrun("--calibrate=here.costs", "--spill=.")
+        encode = [self.table(text)["encode"] for text in (done.output, self.read("here.costs").decode())]
+        self.assertNotEqual(encode, [5, 5], "the built-in rate")
+        self.assertTrue(all(.1 < rate < 200 for rate in encode), encode)
         self.assertGreater(self.table(self.read("here.costs").decode())["spill"], 0)
         self.assertIn("--spill: none: cannot be written", self.vmrun("--calibrate", "--spill=none", code=2).errors)
         self.assertGreater(self.table(self.read("here.costs").decode())["step"], 0)

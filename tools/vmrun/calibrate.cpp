@@ -6,6 +6,7 @@
 #include "common/handles.h"
 #include "common/writing.h"
 #include "disk_rate.h"
+#include "encode_rate.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -123,8 +124,9 @@ std::string table(const std::string& folder) {
   }
 
   char lines[256];
-  std::snprintf(lines, sizeof lines, "step %.3g\nrecord %.3g\noperation %.3g\nproduct %.3g\nflop %.3g\nbyte %.3g\nfresh %.3g\n",
-                step, record, operation, product, flop, byte, fresh);
+  std::snprintf(lines, sizeof lines,
+                "step %.3g\nrecord %.3g\noperation %.3g\nproduct %.3g\nflop %.3g\nbyte %.3g\nfresh %.3g\nencode %.3g\n", step,
+                record, operation, product, flop, byte, fresh, encode_rate(kRounds));
   const VmHandle vm = machine((lines + spill).c_str());
   CairnBuffer text;
   require(cairn_vm_costs(vm.get(), text.text()), "there is no memory for the table");

@@ -14,11 +14,12 @@ Operations::Operations(value::Heap& heap, std::uint32_t nodes, std::size_t numbe
   all_.reserve(number);
 }
 
-void Operations::hold_beside(std::uint64_t done, std::uint64_t swept) {
+void Operations::hold_beside(const Beside& bytes) {
   if (beside_.empty() || beside_.back().operation != on_top()) beside_.push_back({on_top(), {}});
   Beside& most = beside_.back().what;
-  most.done = std::max(most.done, done);
-  most.swept = std::max(most.swept, swept);
+  most.done = std::max(most.done, bytes.done);
+  most.recorded = std::max(most.recorded, bytes.recorded);
+  most.swept = std::max(most.swept, bytes.swept);
 }
 
 void Operations::add_taken(std::uint32_t node) { taken_.push_back({on_top(), node}); }
@@ -105,7 +106,7 @@ private:
 std::uint64_t Operations::bytes_of(std::uint32_t node) const {
   const Operation& o = *maker(node);
   if (o.end - o.node == 1) return o.result_bytes;
-  const auto found = std::ranges::lower_bound(several_, node, {}, &Node::node);
+  const auto found = std::ranges::lower_bound(several_, node, {}, &Result::node);
   return found != several_.end() && found->node == node ? found->bytes : 0;
 }
 
@@ -132,10 +133,10 @@ void Operations::follow_forwards(const Nodes& ends, schedule::Weights& weights) 
   for (const Operation& o : all_) kept_in_all += o.kept_new[0];
   for (const std::uint32_t node : staying) {
     staying_in_all += bytes_of(node);
-    if (!maker(node)->result_kept) staying_unkept += bytes_of(node);
+    if (!is_kept(node)) staying_unkept += bytes_of(node);
   }
-  struct Used { // for the last time by an operation
-    std::uint64_t all = 0, unkept = 0;
+  struct Used { // for the last time by an operation; of these what no tape keeps, and what is kept for the first time by it
+    std::uint64_t all = 0, unkept = 0, kept = 0;
   };
   value::ChargedVector<Used> used(all_.size(), Used{}, heap_);
   auto note = beside_.begin();
@@ -143,24 +144,30 @@ void Operations::follow_forwards(const Nodes& ends, schedule::Weights& weights) 
   std::uint64_t alive = 0, alive_unkept = 0, kept = 0;
   for (std::size_t i = 0; i < all_.size(); ++i) {
     const Operation& o = all_[i];
-    std::uint64_t dies = o.result_bytes;
-    for (; stays != staying.end() && *stays < o.end; ++stays) dies -= bytes_of(*stays);
     kept += o.kept_new[0];
-    alive += o.result_bytes;
-    used[o.last_use].all += dies;
-    if (!o.result_kept) {
-      alive_unkept += o.result_bytes;
-      used[o.last_use].unkept += dies;
-    }
+    each_result(o, [&](std::uint32_t node, std::uint64_t bytes, std::uint32_t kept_from) {
+      while (stays != staying.end() && *stays < node) ++stays;
+      const std::uint64_t dies = stays != staying.end() && *stays == node ? 0 : bytes;
+      alive += bytes;
+      used[o.last_use].all += dies;
+      if (kept_from == i) return;
+      alive_unkept += bytes;
+      if (kept_from == tape::kNone)
+        used[o.last_use].unkept += dies;
+      else
+        used[kept_from].kept += bytes;
+    });
+    alive_unkept -= used[i].kept;
     std::uint64_t taken = 0, taken_unkept = 0; // of what becomes the memory of the result
     if (o.overwritten != tape::kNone && maker(o.overwritten)->last_use == i &&
         !std::ranges::binary_search(staying, o.overwritten)) {
       taken = bytes_of(o.overwritten);
-      if (!maker(o.overwritten)->result_kept) taken_unkept = taken;
+      if (!is_kept(o.overwritten)) taken_unkept = taken;
     }
-    const std::uint64_t beside = note != beside_.end() && note->operation == i ? (note++)->what.done : 0;
-    weights.advancing = std::max(weights.advancing, beyond(alive - taken + beside, staying_in_all));
-    weights.taping = std::max(weights.taping, beyond(kept + alive_unkept - taken_unkept + beside, kept_in_all + staying_unkept));
+    const Beside beside = note != beside_.end() && note->operation == i ? (note++)->what : Beside{};
+    const std::uint64_t on_tape = kept + alive_unkept - taken_unkept + std::max(beside.done, beside.recorded);
+    weights.advancing = std::max(weights.advancing, beyond(alive - taken + beside.done, staying_in_all));
+    weights.taping = std::max(weights.taping, beyond(on_tape, kept_in_all + staying_unkept));
     alive -= used[i].all;
     alive_unkept -= used[i].unkept;
   }

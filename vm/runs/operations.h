@@ -38,7 +38,8 @@ struct Operation {
       : node(begin), end(behind), last_use(number), operands_end(operands) {}
 
   std::uint32_t node = 0, end = 0;         // of its results
-  std::uint32_t last_use = 0;              // the last operation that reads a result
+  std::uint32_t last_use = 0;              // the last operation that reads a result,
+  std::uint32_t kept_from = tape::kNone;   // and the first one whose record keeps it, if one does and it is the only result
   std::uint32_t operands_end = 0;          // where its part of the list of operands ends; it begins where that before it does
   std::uint32_t view_of = tape::kNone;     // the node whose memory its result shows, if one of these has made that,
   std::uint32_t overwritten = tape::kNone; // and the one that may become the memory of its first result
@@ -48,7 +49,6 @@ struct Operation {
   bool is_view = false;                            // its result has no memory of its own
   bool may_view = false;                           // or it may have none, as far as its operator tells
   bool gives_memory = false;                       // that of its first result may become a later one's
-  bool result_kept = false;
   std::uint8_t again_from = 0;    // the level from which on the sweep of a lean tape computes its results again; 0: it does not
   std::uint64_t result_bytes = 0; // of all results; a view has none
   std::uint64_t cost = 0;
@@ -60,6 +60,17 @@ struct Operation {
 
 // In the order of the tape. Their lists lie behind each other: a tape has tens of thousands of small operations.
 class Operations {
+  struct Result { // of an operation that has several
+    std::uint32_t node = 0;
+    std::uint32_t kept_from = tape::kNone; // as in Operation
+    std::uint64_t bytes = 0;
+  };
+  // Of that node, which one of these has made.
+  template <class Self> static auto& kept_from(Self& self, std::uint32_t node) {
+    auto& o = *self.maker(node);
+    return o.end - o.node == 1 ? o.kept_from : std::ranges::lower_bound(self.several_, node, {}, &Result::node)->kept_from;
+  }
+
 public:
   // Of a tape with so many nodes, of which so many are made.
   Operations(value::Heap& heap, std::uint32_t nodes, std::size_t number);
@@ -78,16 +89,23 @@ public:
   void add_result(std::uint32_t node, std::uint64_t bytes) {
     Operation& o = last();
     o.result_bytes += bytes;
-    if (o.end - o.node > 1) several_.push_back({node, bytes});
+    if (o.end - o.node > 1) several_.push_back({node, tape::kNone, bytes});
   }
   // The operation on top reads that node, and the tape keeps it for that. With it, what it is a view of.
   void use(std::uint32_t node, bool kept) {
     const std::uint32_t now = on_top();
-    for (Operation* o = maker(node); o != nullptr; o = o->view_of != tape::kNone ? maker(o->view_of) : nullptr) {
+    for (Operation* o = maker(node); o != nullptr; o = node != tape::kNone ? maker(node) : nullptr) {
       o->last_use = now;
-      o->result_kept = o->result_kept || kept;
+      if (kept) keep_result(node);
+      node = o->view_of;
     }
   }
+  // The record of the operation on top keeps that result, of its own or an earlier one.
+  void keep_result(std::uint32_t node) {
+    std::uint32_t& from = kept_from(*this, node);
+    if (from == tape::kNone) from = on_top();
+  }
+  bool is_kept(std::uint32_t node) const { return kept_from(*this, node) != tape::kNone; }
   // Whether another one, or a view of what it made, reads what it made.
   bool is_used(const Operation& o) const { return &all_[o.last_use] != &o; }
   // From the operation on top on the tape keeps so many bytes, in the forms [from, to).
@@ -95,8 +113,12 @@ public:
     alike_ = alike_ && from == 0 && to == schedule::kTapeForms;
     for (std::size_t form = from; form < to; ++form) last().kept_new[form] += bytes;
   }
-  // So many bytes are held for the time of this operation alone, when it is done, and when it is swept.
-  void hold_beside(std::uint64_t done, std::uint64_t swept);
+  // So many bytes are held for the time of the operation on top alone: when it is done, with a tape or without, when a tape
+  // records what was done, and when it is swept.
+  struct Beside {
+    std::uint64_t done = 0, recorded = 0, swept = 0;
+  };
+  void hold_beside(const Beside& bytes);
   // An update rule takes the cotangent of that node once the sweep has passed this operation.
   void add_taken(std::uint32_t node);
   // A result that the sweep of this operation, of a tape that is lean at that level at least, wants to have computed again; or
@@ -124,6 +146,15 @@ public:
   std::vector<Together> follow(const Nodes& ends, bool lean, schedule::Weights& weights) const;
 
 private:
+  // Calls f with the node of each of its results, its bytes, and from which operation on a tape keeps it.
+  template <class F> void each_result(const Operation& o, F&& f) const {
+    if (o.end - o.node == 1) {
+      f(o.node, o.result_bytes, o.kept_from);
+      return;
+    }
+    for (auto r = std::ranges::lower_bound(several_, o.node, {}, &Result::node); r != several_.end() && r->node < o.end; ++r)
+      f(r->node, r->bytes, r->kept_from);
+  }
   class Again;
   // What few operations have, in their order.
   template <class T> struct Noted {
@@ -151,11 +182,8 @@ private:
   value::ChargedVector<Operation> all_;
   value::ChargedVector<std::uint32_t> makers_; // by node: the number of the operation, from 1 on
   value::ChargedVector<Operand> operands_;
-  Nodes several_; // results of operations that have more than one
-  struct Beside {
-    std::uint64_t done = 0, swept = 0;
-  };
-  Notes<Beside> beside_; // at most one of an operation
+  value::ChargedVector<Result> several_; // of operations that have more than one
+  Notes<Beside> beside_;                 // at most one of an operation
   Notes<std::uint32_t> taken_;
   Notes<Wish> wanted_, wanted_again_;
   bool alike_ = true; // the tape keeps as much in each form

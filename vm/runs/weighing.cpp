@@ -1,6 +1,7 @@
 // What a tape holds, with the state at its end.
 #include "vm/runs/weighing.h"
 
+#include "ops/operators/lossy.h"
 #include "ops/operators/registry.h"
 #include "ops/operators/rule_cost.h"
 #include "ops/operators/runtime.h"
@@ -177,6 +178,7 @@ private:
                    std::uint8_t again_from);
   bool may_overwrite(const tape::TensorRecord& record, std::uint32_t i, const Operation& maker, std::uint32_t begin) const;
   void tell_joined(const std::vector<Together>& all);
+  void add_encoding(const tape::TensorRecord& record);
   void add_calls(std::size_t at);
   // For the operation on top, of what the tape holds, and so many bytes, in so many forms, of which the leanest come last.
   // `may_spill`: it may be in a file while the tape waits.
@@ -351,16 +353,27 @@ void Weighing::add_record(const tape::TensorRecord& record) {
     elements += kept.bytes;
     if (!o.is_view) operations_.add_result(record.node + i, kept.bytes);
     if (kept.storage == nullptr) continue;
-    o.result_kept = true;
+    operations_.keep_result(record.node + i);
     meet(kept.storage, true, kept_in.output(i));
   }
   record.smaller.each_storage([&](const ops::Storage& s) { meet(&s, true, schedule::kTapeForms); });
-  if (o.view_of != tape::kNone && o.result_kept) operations_.use(o.view_of, true);
+  if (record.is_lossy()) add_encoding(record);
+  if (o.view_of != tape::kNone && operations_.is_kept(o.node)) operations_.use(o.view_of, true);
   weights_.largest = std::max(weights_.largest, elements);
   if (again_from == 0) return;
   if ((record.op->keep & ops::kKeepOutput) != 0 && record.smaller.size() == 0) operations_.add_wanted(record.node, again_from);
   if (!o.is_view) // a view has the elements of what it is of
     o.again_bytes = o.result_bytes + record.results * std::uint64_t{ops::kBesideElements};
+}
+
+// What the operation on top has encoded is made in room for any encoding, of a tensor that is made for that where it is not the
+// operand, and the sweep makes the whole tensor again.
+void Weighing::add_encoding(const tape::TensorRecord& record) {
+  const ops::Tensor encoded = record.inputs.all()[0];
+  const auto bytes = static_cast<std::uint64_t>(encoded.bytes());
+  const bool normalized = record.op->normalized != nullptr, asks = normalized || record.operands[1] != tape::kNone;
+  operations_.hold_beside(
+      {.done = 0, .recorded = ops::room_to_encode(encoded) + (normalized ? bytes : 0), .swept = asks ? bytes : 0});
 }
 
 // Calls of procedures with rules in front of record number `at`, as a part of the operation on top.
@@ -388,7 +401,7 @@ void Weighing::add_calls(std::size_t at) {
     // A run and a sweep of its own; where it is differentiated, both again, with tangents.
     weights_.sweep = schedule::bounded(weights_.sweep + (call.composite->is_ruled() ? 2 : 3) * call.output->cost);
     weights_.largest = std::max(weights_.largest, call.output->largest);
-    operations_.hold_beside(call.output->largest, call.output->sweeping);
+    operations_.hold_beside({.done = call.output->largest, .recorded = 0, .swept = call.output->sweeping});
   }
 }
 
