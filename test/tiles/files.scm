@@ -68,7 +68,10 @@
 ; expect error: tiled->npy: a file has constants
 ;;; case in-what-is-tiled
 (tiled (lambda (x) (tiled->npy "tile-d.npy" tanh x 2) x) x 2)
-; expect error: tiled->npy: the elements of this tensor are not known
+; expect error: tiled->npy: a procedure given to `tiled` runs once on sizes alone, so what it computes is not there to be written: write what `tiled` gives
+;;; case of-what-is-tiled-around-it
+(tiled (lambda (x) (tiled->npy "tile-d.npy" (lambda (y) (* x y)) (sin (ones (size x) 'f32)) 2) x) x 2)
+; expect error: tiled->npy: a procedure given to `tiled` runs once on sizes alone
 ;;; case no-single-tensor
 (tiled->npy "tile-d.npy" (lambda (x) (list x (tanh x))) x 2)
 ; expect error: tiled->npy: f gives no single tensor, and a file has one: write each by a call of its own, or put them together along channels
