@@ -21,6 +21,12 @@
 ; No rounding on the way back either.
 (define (slope apply-to) (gradient (lambda (scale) (sumall (* (sin x) (car (apply-to (lambda (x) (batch-normalization-training x scale (zeros '(2) 'f32))) (cast x 'bf16)))))) (ones '(2) 'f32)))
 (show (near? (slope (lambda (f x) (f x))) (slope (lambda (f x) (tiled f x 3)))))   ; expect: #t
+;;; case pools-of-bf16
+; Rounded once, as in the whole.
+(define (pooled x) (average-pool x 3 2 1 #f))
+(define coarse (cast x 'bf16))
+(show (max-value (abs (- (in-f64 (pooled coarse)) (in-f64 (tiled pooled coarse 3)))))) ; expect: 0.0
+(show (map (lambda (type) (near? (pooled (cast x type)) (tiled pooled (cast x type) 3))) '(f64 f32 u8 i32))) ; expect: (#t #t #t #t)
 ;;; case means-of-integers
 (define (reduced type) (let ((x (cast (* 8 (abs x)) type)))
   (map (lambda (f) (near? (f x) (tiled f x 3)))
