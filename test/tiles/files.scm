@@ -60,6 +60,11 @@
 ;;; case varies
 (gradient (lambda (w) (mean (read-npy (car (tiled->npy "tile-d.npy" (lambda (x) (convolve x w)) x 2))))) w)
 ; expect error: tiled->npy: a file has constants, and what f gives may depend on what a derivative is being taken of
+;;; case written-between-value-and-sweep
+(write-npy "tile-e.npy" x)
+(define (loss w) (let ((y (sumall (tiled (lambda (x) (tanh (convolve x w))) (npy-array "tile-e.npy") 2)))) (write-npy "tile-e.npy" (* 2 x)) y))
+(*j loss w 1)
+; expect error: error: tiled: read-rows: tile-e\.npy: was written by this program after it had been read, so a gradient could not read the same again
 ;;; case varies-forward
 (j* (lambda (x) (tiled->npy "tile-d.npy" tanh x 2)) x x)
 ; expect error: tiled->npy: a file has constants
