@@ -26,7 +26,7 @@
 ; Tiles inside of tiles are the outer ones.
 (show (close? (net p x) (tiled (lambda (x) (tiled (lambda (x) (net p x)) x 2)) x 3))) ; expect: #t
 ; Where the inner ones refer to what the outer ones divide, too.
-(define (beside x) (tiled (lambda (y) (* y (mean x '(2 3) #t))) (cos (* 3 (ones (size x) 'f64))) 2))
+(define (beside x) (tiled (lambda (y) (* y (mean x '(2 3) #t))) (cos (* 3 (ones (size x) 'f64 (tensor-residence x)))) 2))
 (show (close? (beside x) (tiled beside x 3)))                                     ; expect: #t
 (define (among x) (tiled (lambda (y) (tiled (lambda (z) (+ (* 2 x) (* 3 y) (* 5 z))) (sin y) 2)) (cos x) 2))
 (show (close? (among x) (tiled among x 3)))                                       ; expect: #t

@@ -7,7 +7,7 @@
       (or (null? a)
           (and (eq? (tensor-type a) (tensor-type b))
                (<= (max-value (abs (- (in-f64 a) (in-f64 b)))) (* (if (eq? 'f64 (tensor-type a)) 1e-13 1e-6) (max-value (abs (in-f64 a)))))))))
-(define x (+ 3 (* 5 (randn '(3 2 13 11) 'f64 'cpu 9))))
+(define x (+ 3 (* 5 (randn '(3 2 13 11) 'f64 #f 9))))
 (define types '((bf16 f32) (bf16 f64) (f32 f64) (f64 f32) (u8 f32) (u8 f64) (i32 f32) (f32 bf16) (bf16 bf16)))
 (define (by-types f) (map (lambda ((list of-x of-scale)) (near? (f (cast x of-x) of-scale) (tiled (lambda (x) (f x of-scale)) (cast x of-x) 3))) types))
 ;;; case norms
