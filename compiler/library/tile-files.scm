@@ -11,10 +11,10 @@
     (define (begun type sizes varies?) (%file-begun (list path format type sizes) varies?))
     (define (whole y) (%whole-to-file (begun (tensor-type y) (size y) (%leaf-varies? y)) y))
     (if (not (string? path)) (error (string-append who ": expected the path of a file, a string, got") path))
-    (for-each (lambda (t) (if (%recorded? t) (tensor->list t))) inputs) ; which says what is wrong
+    (%refuse-within-tiles (%any? %recorded? inputs) who)
     (if empty?
         (whole (%one-tensor who (%untiled f x inputs)))
-        (let* ((graph (%tile-graph f x inputs)) (n (%node-to-file graph)) (template (vector-ref graph 2)) (leaves (vector-ref graph 1))
+        (let* ((graph (%tile-graph f x (%checked-files who inputs))) (n (%node-to-file graph)) (template (vector-ref graph 2)) (leaves (vector-ref graph 1)) (inside? (%refuse-within-tiles (vector-ref graph 3) who))
                (plan (%plan-of-graph graph counts inputs devices n)))
           (if n
               (let* ((node (vector-ref (vector-ref graph 0) n))
@@ -22,6 +22,10 @@
                      (y (caar (%graph-values (vector-update plan 9 (cons n file)) inputs leaves #f))))
                 (if (tensor? y) (%whole-to-file file y) y))
               (whole (%one-tensor who (if (memq (car template) '(pair vector)) #f (%operand-value template (list->vector inputs) leaves)))))))))
+; Within another call of tiled there are no elements yet.
+(define (%refuse-within-tiles within? who)
+  (if within?
+      (%refuse-recorded (string-append who ": a procedure given to `tiled` runs once on sizes alone, so what it computes is not there to be written: write what `tiled` gives"))))
 (define (%one-tensor who y)
   (if (tensor? y) y (error (string-append who ": f gives no single tensor, and a file has one: write each by a call of its own, or put them together along channels by concat-tensors"))))
 

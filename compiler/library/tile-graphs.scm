@@ -3,7 +3,8 @@
 
 ; --- recording. An array in a file stands for a tensor that is read tile by tile.
 
-(define (%recorded type sizes residence operands) (vector '%recorded type sizes residence '%input operands 0 -1))
+; An input is known by its number and by the text of its recording, which no other one has, whatever its letters.
+(define (%recorded type sizes residence number recording) (vector '%recorded type sizes residence '%input number recording -1))
 
 (define (%type-of t) (if (tensor? t) (tensor-type t) (%array-type t)))
 (define (%sizes-of t) (if (tensor? t) (size t) (cadddr t)))
@@ -25,9 +26,10 @@
            (cons (cons (car a) (car d)) (cdr d))))
         ((vector? x) (let ((l (%with-tensors (vector->list x) l))) (cons (list->vector (car l)) (cdr l))))
         (else (cons x l))))
-(define (%recorded-inputs inputs) (map (lambda (t n) (%recorded (%type-of t) (%sizes-of t) (%residence-of t) n)) inputs (iota (length inputs))))
+(define (%recorded-inputs inputs recording)
+  (map (lambda (t n) (%recorded (%type-of t) (%sizes-of t) (%residence-of t) n recording)) inputs (iota (length inputs))))
 
-; --- the graph: #(nodes leaves template), nodes and leaves as vectors. A node is #(operator operands result type sizes residence place axes near lines);
+; --- the graph: #(nodes leaves template others?), nodes and leaves as vectors; `others?`: it has inputs of another recording, around this one. A node is #(operator operands result type sizes residence place axes near lines);
 ; inputs come first and have the operator %input, and the result 1 where they are arrays in files; `axes`, `near` and `lines` are in tile-axes.scm. An
 ; operand is (node . n), (leaf . k), (number k . value), (list operand ...) or (is . constant); leaves are the tensors and numbers that f knew. The
 ; template is f's value with operands in the place of tensors.
@@ -45,22 +47,22 @@
 (define (%node-near? n) (vector-ref n 8))
 (define (%node-lines n) (vector-ref n 9))
 
-; What has been seen: #(seen nodes leaves node-count leaf-count alike), vectors with room for more. `seen` has (operands result . operand) for each
+; What has been seen: #(seen nodes leaves node-count leaf-count alike recording others?), vectors with room for more. `seen` has (operands result . operand) for each
 ; application of an operator, known by the list of its operands, which results share; `alike` has (operands . tensor) for what is made otherwise.
-(define (%graph-of y inputs)
+(define (%graph-of y inputs recording)
   (let* ((none (make-vector 16 #f))
-         (seen (fold-left (lambda (seen t) (cdr (%new-node (%node '%input '() (if (tensor? t) 0 1) (%type-of t) (%sizes-of t) (%residence-of t) -1) seen))) (vector '() none none 0 0 '()) inputs))
+         (seen (fold-left (lambda (seen t) (cdr (%new-node (%node '%input '() (if (tensor? t) 0 1) (%type-of t) (%sizes-of t) (%residence-of t) -1) seen))) (vector '() none none 0 0 '() recording #f) inputs))
          (y+seen (%visit-structure y seen))
          (seen (cdr y+seen)))
     (define (filled v n) (list->vector (list-head (vector->list v) n)))
-    (vector (filled (vector-ref seen 1) (vector-ref seen 3)) (filled (vector-ref seen 2) (vector-ref seen 4)) (car y+seen))))
+    (vector (filled (vector-ref seen 1) (vector-ref seen 3)) (filled (vector-ref seen 2) (vector-ref seen 4)) (car y+seen) (vector-ref seen 7))))
 
 (define (%visit-structure v seen)
   (cond ((if (tensor? v) #t (number? v)) (%visit v seen))
         ((pair? v)
          (let* ((a (%visit-structure (car v) seen)) (d (%visit-structure (cdr v) (cdr a))))
            (cons (cons 'pair (cons (car a) (car d))) (cdr d))))
-        ((capsule? v) (error "f gives a capsule, and what a run within f holds is recorded: resume it within f, or interrupt outside"))
+        ((capsule? v) (%refuse-recorded "f gives a capsule, and what a run within f holds is recorded: resume it within f, or interrupt outside"))
         ((vector? v)
          (let ((l (%visit-structure (vector->list v) seen))) (cons (cons 'vector (car l)) (cdr l))))
         (else (cons (cons 'is v) seen))))
@@ -92,7 +94,9 @@
 
 (define (%visit-recorded v seen)
   (if (eq? (vector-ref v 4) '%input)
-      (cons (cons 'node (vector-ref v 5)) seen)
+      (if (eq? (vector-ref v 6) (vector-ref seen 6))
+          (cons (cons 'node (vector-ref v 5)) seen)
+          (%new-node (%node '%input '() 0 (vector-ref v 1) (vector-ref v 2) (vector-ref v 3) -1) (vector-update seen 7 #t)))
       (let* ((operands (vector-ref v 5)) (result (vector-ref v 6)) (known (%known operands result (vector-ref seen 0))))
         (if known
             (cons known seen)
@@ -121,4 +125,4 @@
     ((number) (cddr o))
     ((list) (map (lambda (o) (%described o nodes leaves)) (cdr o)))
     (else (cdr o))))
-(define (%description node) (%recorded (%node-type node) (%node-sizes node) (%node-residence node) 0))
+(define (%description node) (%recorded (%node-type node) (%node-sizes node) (%node-residence node) 0 ""))

@@ -11,7 +11,7 @@
        (let* ((operands (%with-padding-alone node operands box segment device -inf.0 2)) (region (%or-no-padding (car regions) box)) (before (cddr (caddr region))))
          ; What stands in front is padding of the pool's own, as where all of a window is -inf the first element in the image has the derivative.
          (%first-of (max-pool (%padded (car operands) region before -inf.0) (cadr operands) (%operand operands 2 (cadr operands)) before) (cdr box))))
-      ((average-pool) (%average-pooled (%with-padding-alone node operands box segment device 0 2) (%or-no-padding (car regions) box)))
+      ((average-pool) (%average-pooled (%with-padding-alone node operands box segment device 0 2) (%or-no-padding (car regions) box) (%node-type node)))
       ((adaptive-max-pool adaptive-average-pool)
        (%pooled-by-bins operator (car operands) (car regions) box
                         (%node-sizes (vector-ref (vector-ref segment 5) (cdar (%node-operands node)))) (%node-sizes node)))
@@ -73,14 +73,14 @@
                     (append (cons (%padded (car operands) region both 0) (list-head (cdr operands) (- k 1)))
                             (list (%operand operands k 1) both (%operand operands (+ k 2) 1) (%operand operands (+ k 3) 1))))))
 
-; Where padding does not count, a window at a border is divided by as many elements as are there.
-(define (%average-pooled operands region)
-  (let* ((t (car operands)) (sizes (cadr operands)) (strides (%operand operands 2 sizes)) (both (%both-sides region))
-         (pooled (average-pool (%padded t region both 0) sizes strides both #t)))
+; Where padding does not count, a window at a border is divided by as many elements as are there, and rounded to bf16 behind that.
+(define (%average-pooled operands region type)
+  (let* ((t (car operands)) (sizes (cadr operands)) (strides (%operand operands 2 sizes)) (both (%both-sides region)))
+    (define (pooled t) (average-pool (%padded t region both 0) sizes strides both #t))
     (if (if (%operand-given? operands 4 #t) #t (= 0 (+ (apply + (caddr region)) (apply + (cadddr region)))))
-        pooled
-        (/ pooled (average-pool (%padded (fill (append '(1 1) (%space (size t))) 1 (tensor-type t) (tensor-residence t)) region both 0)
-                                sizes strides both #t)))))
+        (pooled t)
+        (let ((full (if (eq? type 'bf16) 'f32 type)))
+          (%in-type type (/ (pooled (%in-type full t)) (pooled (fill (append '(1 1) (%space (size t))) 1 full (tensor-residence t)))))))))
 ; A flag, which may be #f.
 (define (%operand-given? operands i otherwise) (if (< i (length operands)) (list-ref operands i) otherwise))
 

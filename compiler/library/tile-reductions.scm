@@ -2,8 +2,8 @@
 ; with it, at the place of the result that it lies over. So the border is never in memory as a whole. Where some axes of space stay, there are several
 ; such places, one behind the other along these.
 
-; Operands are the border, axes, and whether these are kept. Sums of integers and of bf16 are rounded otherwise. `greatest` and `sum-of-exponentials`
-; are of the library alone: what softmax needs of its line (tile-graphs.scm).
+; Operands are the border, axes, and whether these are kept. Sums of integers and of bf16 are rounded otherwise; means and what else of integers is
+; f32 comes of parts in f64. `greatest` and `sum-of-exponentials` are of the library alone: what softmax needs of its line (tile-rewrites.scm).
 (define (%reduction? node)
   (let ((operands (%node-operands node)))
     (define (along-axes? i) (if (< i (length operands)) (if (eq? (car (list-ref operands i)) 'is) (list? (cdr (list-ref operands i))) #f) #f))
@@ -59,24 +59,27 @@
 
 (define (%reduced n values plan)
   (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (places (%reduced-places n plan)) (parts (vector-ref values (cdar (%node-operands node)))))
-    (view (case (%node-operator node)
-            ((sum) (%sum-of-parts parts places))
-            ((mean) (/ (%sum-of-parts parts places) (%reduced-count node nodes)))
-            ((variance)
-             (let ((m (%mean-beside n values plan places)))
-               (/ (%over-parts parts places (lambda (part tile) (%squares-about (%there-of m places tile) part (vector-ref places 2))) +) (%reduced-count node nodes))))
-            ((max-over) (%extreme-of-parts parts places #t))
-            ((min-over) (%extreme-of-parts parts places #f))
-            ((argmax) (cdr (%first-of-parts parts places #t)))
-            ((argmin) (cdr (%first-of-parts parts places #f)))
-            ((greatest) (%greatest-of-parts parts places))
-            ((sum-of-exponentials) (%exponentials-of-parts parts places (vector-ref values (cdr (caddr (%node-operands node))))))
-            (else (let ((most (%greatest-of-parts parts places))) (%log-of-sum most (%exponentials-of-parts parts places most)))))
+    (view (%in-type (%node-type node)
+                    (case (%node-operator node)
+                      ((sum) (%sum-of-parts parts places))
+                      ((mean) (/ (%sum-of-parts parts places) (%reduced-count node nodes)))
+                      ((variance)
+                       (let ((m (%mean-beside n values plan places)))
+                         (/ (%over-parts parts places (lambda (part tile) (%squares-about (%there-of m places tile) part (vector-ref places 2))) +) (%reduced-count node nodes))))
+                      ((max-over) (%extreme-of-parts parts places #t))
+                      ((min-over) (%extreme-of-parts parts places #f))
+                      ((argmax) (cdr (%first-of-parts parts places #t)))
+                      ((argmin) (cdr (%first-of-parts parts places #f)))
+                      ((greatest) (%greatest-of-parts parts places))
+                      ((sum-of-exponentials) (%exponentials-of-parts parts places (vector-ref values (cdr (caddr (%node-operands node))))))
+                      (else (let ((most (%greatest-of-parts parts places))) (%log-of-sum most (%exponentials-of-parts parts places most))))))
           (%node-sizes node))))
+(define (%in-type type t) (if (eq? type (tensor-type t)) t (cast t type)))
+(define (%of-floats part) (if (memq (tensor-type part) '(f32 f64 bf16)) part (cast part 'f64)))
 (define (%sum-of-parts parts places) (let ((axes (vector-ref places 2))) (%over-parts parts places (lambda (part tile) (sum part axes #t)) +)))
 ; The sum of squared distances from m. A part's own mean and variance only read it, where distances would be another tensor of its size.
 (define (%squares-about m part axes)
-  (let ((sizes (size part)))
+  (let ((sizes (size part)) (part (%of-floats part)))
     (* (apply * (map (lambda (axis) (list-ref sizes axis)) axes)) (+ (variance part axes #t) (square (- (mean part axes #t) m))))))
 ; What is before the operator in the graph may have the mean already, most often next to it.
 (define (%mean-beside n values plan places)
@@ -93,7 +96,7 @@
 (define (%greatest-of-parts parts places)
   (let ((axes (vector-ref places 2))) (stop-gradient (%over-parts parts places (lambda (part tile) (max-over part axes #t)) max))))
 (define (%exponentials-of-parts parts places most)
-  (%over-parts parts places (lambda (part tile) (sum (exp (- part (%there-of most places tile))) (vector-ref places 2) #t)) +))
+  (%over-parts parts places (lambda (part tile) (sum (exp (- (%of-floats part) (%there-of most places tile))) (vector-ref places 2) #t)) +))
 ; Where the largest is infinite it is the result.
 (define (%log-of-sum most total) (+ most (log (where (= (- most most) 0) total 1))))
 

@@ -1,7 +1,8 @@
 ; What is recorded (tile-graphs.scm) as other operators that have the same value and that tiles know: normalisations and softmax as reductions and pointwise
 ; functions of these, losses as the mean that they are, copies and turns around the end as concatenations, reductions through views.
 
-; Batch normalisation in training is a mean and a variance of everything, and of these a pointwise function.
+; Batch normalisation in training is a mean and a variance of everything, and of these a pointwise function, all in the type of its results: as the
+; operator has it, nothing is rounded to that of what is normalised.
 (define (%visit-operator node seen)
   (if (if (eq? (%node-operator node) 'batch-normalization-training)
           (if (memq (%node-type node) '(f32 f64)) (eq? (caar (%node-operands node)) 'node) #f)
@@ -12,16 +13,17 @@
 (define (%visit-normalization node seen)
   (let* ((operands (%node-operands node)) (result (%node-result node)) (type (%node-type node))
          (part-of (lambda (operator operands sizes) (%node operator operands 0 type sizes (%node-residence node) (%node-place node))))
-         (x (car operands))
-         (sizes (%node-sizes (vector-ref (vector-ref seen 1) (cdr x))))
+         (given (vector-ref (vector-ref seen 1) (cdar operands)))
+         (sizes (%node-sizes given))
+         (x+seen (if (eq? type (%node-type given))
+                     (cons (car operands) seen)
+                     (%known-or-new (part-of 'cast (list (car operands) (cons 'is type)) sizes) seen)))
+         (x (car x+seen))
          (channels (cadr sizes))
          (axes (cons 0 (map (lambda (i) (+ i 2)) (iota (- (length sizes) 2)))))
          (kept (cons 1 (cons channels (map (lambda (n) 1) (cddr sizes)))))
-         (reduced (lambda (operator seen)
-                    (let* ((operands (list x (cons 'is axes) (cons 'is #t)))
-                           (known (%known-node operator operands (vector-ref seen 1) (- (vector-ref seen 3) 1))))
-                      (if known (cons known seen) (%new-node (part-of operator operands kept) seen)))))
-         (m (reduced 'mean seen))
+         (reduced (lambda (operator seen) (%known-or-new (part-of operator (list x (cons 'is axes) (cons 'is #t)) kept) seen)))
+         (m (reduced 'mean (cdr x+seen)))
          (v (reduced 'variance (cdr m)))
          (vector-of (lambda (t seen) (%new-node (part-of 'view (list t (cons 'is (list channels))) (list channels)) seen))))
     (cond ((= result 1) (vector-of (car m) (cdr v)))
@@ -48,8 +50,8 @@
 ; Recorded tensors have no elements to be compared by.
 (define (%same? a b) (if (%recorded? a) (eq? (vector-ref a 5) (vector-ref b 5)) #f))
 (define (%made-of-others operator operands type sizes)
-  (cond ((%of-groups? operator type sizes) (%group-normalized operands))
-        ((memq operator '(sum mean variance max-over min-over logsumexp)) (%reduced-alike operator operands))
+  (cond ((%of-groups? operator type sizes) (%group-normalized (%in-type type (car operands)) operands))
+        ((%reduces-by-axes? operator) (%reduced-alike operator operands))
         ((if (memq operator '(mean-squared-error binary-cross-entropy-with-logits adaptive-average-pool adaptive-max-pool)) (not (%in-full? operands)) #f) #f)
         ((eq? operator 'mean-squared-error) (mean (square (- (car operands) (cadr operands)))))
         ((eq? operator 'binary-cross-entropy-with-logits) (mean (- (softplus (car operands)) (* (cadr operands) (car operands)))))
@@ -62,11 +64,12 @@
 (define (%before-views x sizes seen)
   (if (%recorded? x)
       (let* ((alike (%made-alike x seen)) (x (car alike)) (t (if (%recorded? x) (if (eq? (vector-ref x 4) 'view) (car (vector-ref x 5)) #f) #f)))
-        (cond ((not (if t (tensor? t) #f)) (cons #f (cdr alike)))
+        (cond ((not (tensor? t)) (cons #f (cdr alike)))
               ((equal? (size t) sizes) (cons t (cdr alike)))
               (else (%before-views t sizes (cdr alike)))))
       (cons #f seen)))
 
+(define (%reduces-by-axes? operator) (memq operator '(sum mean variance max-over min-over logsumexp)))
 ; Sums over all axes, over one, over axes that are counted from the end, and variances of another count, as those over a list of axes that tiles know.
 (define (%reduced-alike operator operands)
   (let* ((x (car operands)) (rank (length (size x))) (given (%operand operands 1 #f)) (keep? (if (pair? (cdr operands)) (pair? (memv #t (cdr operands))) #f))
@@ -82,7 +85,7 @@
 ; which go from part to part. What is reduced along an axis that a view merged is so along those that it was merged of.
 (define (%made-along-space operator operands sizes seen)
   (let ((x (car operands)) (softmax? (memq operator '(softmax log-softmax))))
-    (if (if (if softmax? #t (memq operator '(sum mean variance max-over min-over logsumexp))) (if (%recorded? x) (memq (tensor-type x) '(f32 f64)) #f) #f)
+    (if (if (if softmax? #t (%reduces-by-axes? operator)) (if (%recorded? x) (memq (tensor-type x) '(f32 f64)) #f) #f)
         (let* ((below (%below-views x (if softmax? (list (%axis "softmax" (%operand operands 1 -1) (length sizes))) (cadr operands)))) (t (car below)) (axes (cdr below))
                (visited (%visit t seen)) (node (vector-ref (vector-ref (cdr visited) 1) (cdar visited))))
           (cons (cond ((not (if (if (%node-near? node) #t (%in-file? node)) (%any? (lambda (axis) (memv axis axes)) (%node-axes node)) #f)) #f)
@@ -134,11 +137,11 @@
         #f)))
 
 ; Normalisation of groups is pointwise but for means and variances over space of each channel, of which a group's are made: its variance is the mean
-; of theirs and the variance of their means.
+; of theirs and the variance of their means. x is in the type of the result.
 (define (%of-groups? operator type sizes)
   (if (eq? operator 'group-normalization) (if (memq type '(f32 f64)) (< 1 (apply * (%space sizes))) #f) #f))
-(define (%group-normalized operands)
-  (let* ((x (car operands)) (groups (list-ref operands 3)) (sizes (size x)) (channels (cadr sizes)) (ones (map (lambda (n) 1) (cddr sizes)))
+(define (%group-normalized x operands)
+  (let* ((groups (list-ref operands 3)) (sizes (size x)) (channels (cadr sizes)) (ones (map (lambda (n) 1) (cddr sizes)))
          (by-group (list (* (car sizes) groups) (quotient channels groups)))
          (axes (map (lambda (i) (+ i 2)) (iota (length ones))))
          (means (view (mean x axes #t) by-group)) (variances (view (variance x axes #t) by-group)))
@@ -148,6 +151,9 @@
           (* (by-channel (/ 1 (sqrt (+ (mean variances '(1) #t) (variance means '(1) #t) (%operand operands 4 1e-5))))) (along (cadr operands))))
        (along (caddr operands)))))
 
+(define (%known-or-new node seen)
+  (let ((known (%known-node (%node-operator node) (%node-operands node) (vector-ref seen 1) (- (vector-ref seen 3) 1))))
+    (if known (cons known seen) (%new-node node seen))))
 ; Among the nodes behind the operand, the last first.
 (define (%known-node operator operands nodes n)
   (cond ((= n (cdar operands)) #f)

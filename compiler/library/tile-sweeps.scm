@@ -4,13 +4,15 @@
 ; The outputs of a plan. What no derivative goes through keeps no borders.
 (define (%run-plan plan inputs leaves)
   (if (%any? (lambda (n) (vector-ref (%plan-varying plan) n)) (%plan-outputs plan))
-      (car (%with-rules (lambda ((list plan inputs leaves)) (%graph-values (plan) inputs (list->vector leaves) #t))
-                        (lambda ((list plan inputs leaves) y (list dplan dinputs dleaves)) (%graph-forward (plan) inputs leaves dinputs dleaves))
-                        (lambda ((list plan inputs leaves) y c)
-                          (let ((plan (plan)))
-                            (cons 0 (%graph-reverse plan inputs (list->vector leaves) (%with-read-outputs plan (car y) (cadr y)) (car c)))))
+      (car (%with-rules (lambda ((list plan inputs leaves)) (%graph-values (plan) inputs (list->vector leaves) #t)) %tiled/forward %tiled/reverse
                         (list (lambda () plan) inputs (vector->list leaves))))
       (car (%graph-values plan inputs leaves #f))))
+; Errors in a sweep name these, as nobody else has called what is tiled again.
+(define (%tiled/forward (list plan inputs leaves) y (list dplan dinputs dleaves))
+  (let (((list outputs kept) (%graph-forward (plan) inputs leaves dinputs dleaves))) (list outputs kept)))
+(define (%tiled/reverse (list plan inputs leaves) y c)
+  (let ((plan (plan)))
+    (cons 0 (%graph-reverse plan inputs (list->vector leaves) (%with-read-outputs plan (car y) (cadr y)) (car c)))))
 
 ; Outputs that steps of the plan read too; of others the sweep needs no value.
 (define (%with-read-outputs plan outputs values)

@@ -13,9 +13,11 @@
   (let* (((list inputs counts devices empty?) (%tiling "tiled" f x options)))
     (if (if empty? #t (%any? %recorded? inputs)) ; there is nothing to divide, or what is around this divides it
         (%untiled f x inputs)
-        (let* ((graph (%tile-graph f x inputs)) (plan (%plan-of-graph graph counts inputs devices #f)))
-          (let ((values (%run-graph graph plan inputs))) ; behind it only what cannot fail, so that errors name this procedure
-            (%filled (vector-ref graph 2) values (vector-ref graph 1)))))))
+        (let ((graph (%tile-graph f x (%checked-files "tiled" inputs))))
+          (if (vector-ref graph 3)
+              (%untiled f x inputs) ; so it does where f refers to what it has recorded
+              (let ((values (%run-graph graph (%plan-of-graph graph counts inputs devices #f) inputs))) ; behind it only what cannot fail, so that errors name this procedure
+                (%filled (vector-ref graph 2) values (vector-ref graph 1))))))))
 
 ; (inputs counts devices empty?): tensors and arrays in x, tiles along each axis or #f, names of devices, and whether an input has no elements.
 (define (%tiling who f x options)
@@ -50,7 +52,9 @@
                    (list (%bytes-given step view))))
          steps)))
 
-(define (%tile-graph f x inputs) (%graph-of (f (car (%with-tensors x (%recorded-inputs inputs)))) inputs))
+(define (%tile-graph f x inputs)
+  (let ((recording (number->string (length inputs))))
+    (%graph-of (f (car (%with-tensors x (%recorded-inputs inputs recording)))) inputs recording)))
 (define (%tile-inputs who x)
   (let ((inputs (reverse (%tensors-in who x '()))))
     (if (null? inputs) (error (string-append who ": there is no tensor in") x) inputs)))
@@ -61,7 +65,7 @@
   (if (if (null? tiles) #t (eq? #f (car tiles))) #f (%checked-tiles who (%only who tiles) (map %sizes-of inputs))))
 (define (%checked-tiles who tiles sizes)
   (let* ((space (%largest-space sizes)) (counts (if (number? tiles) (map (lambda (n) tiles) space) tiles)))
-    (cond ((null? space) (error (string-append who ": tiles lie along the axes behind the first two, and no tensor has more than two; sizes are") sizes))
+    (cond ((null? space) (%refuse-flat who sizes))
           ((not (if (list? counts) (= (length counts) (length space)) #f))
            (error (format "~a: expected a number of tiles, or a list of ~a, one for each axis behind the first two, got" who (length space)) tiles))
           (else
@@ -70,6 +74,10 @@
                            (error (format "~a: along an axis of ~a elements there are 1 to ~a tiles, not" who most most) n)))
                      counts space)
            (map inexact->exact counts)))))
+(define (%refuse-flat who sizes)
+  (let ((cure (append '(1 1) (fold-left (lambda (most sizes) (if (< (length most) (length sizes)) sizes most)) '() sizes))))
+    (error (format "~a: tiles lie along the axes behind the first two, batch and channels, and no tensor has more than two: an image, or a line of samples, is (view t '~a), and in a file the list of its array with these sizes, (list path type from '~a); sizes are" who cure cure)
+           sizes)))
 (define (%largest-space sizes) (%largest-of (map %space sizes)))
 (define (%largest-of spaces)
   (map (lambda (i) (fold-left (lambda (most space) (if (< i (length space)) (max most (list-ref space i)) most)) 0 spaces))

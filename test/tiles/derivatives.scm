@@ -25,6 +25,13 @@
 (show (close? (j* (twice whole) at at) (j* (twice by-tiles) at at)))              ; expect: #t
 ; Tiles inside of tiles are the outer ones.
 (show (close? (net p x) (tiled (lambda (x) (tiled (lambda (x) (net p x)) x 2)) x 3))) ; expect: #t
+; Where the inner ones refer to what the outer ones divide, too.
+(define (beside x) (tiled (lambda (y) (* y (mean x '(2 3) #t))) (cos (* 3 (ones (size x) 'f64 (tensor-residence x)))) 2))
+(show (close? (beside x) (tiled beside x 3)))                                     ; expect: #t
+(define (among x) (tiled (lambda (y) (tiled (lambda (z) (+ (* 2 x) (* 3 y) (* 5 z))) (sin y) 2)) (cos x) 2))
+(show (close? (among x) (tiled among x 3)))                                       ; expect: #t
+(define (within y) (lambda (x) (tiled (lambda (z) (convolve (* x z) (car p) 1 1)) y 2)))
+(show (close? (gradient (lambda (x) (loss ((within (cos (stop-gradient x))) x))) x) (gradient (lambda (x) (loss (tiled (within (cos (stop-gradient x))) x 3))) x))) ; expect: #t
 ; Where there are no elements there is nothing to divide.
 (show (map size (list (tiled tanh (zeros '(1 0 32 32)) 2) (tiled tanh (zeros '(0 2 8 8)))))) ; expect: ((1 0 32 32) (0 2 8 8))
 ; The same bits under every schedule, and after every interruption.

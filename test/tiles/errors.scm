@@ -9,7 +9,7 @@
 ; expect location: 2:10
 ;;; case decides-by-a-comparison
 (tiled (lambda (x) (if (> x 0) x (- x))) x 2)
-; expect error: a comparison of tensors is a tensor, which is no condition
+; expect error: a comparison of tensors is a tensor, which is no condition; .*, and within `tiled`, where there are no elements yet, \(where test a b\) chooses
 ;;; case takes-a-comparison-for-a-condition
 (tiled (lambda (x) (if (not-equal x 0) x (- x))) x 2)
 ; expect error: a condition: the elements of this tensor are not known
@@ -76,7 +76,7 @@
 ; expect error: error: tiled: a\.npy: expected how many elements it is from one row to the next, a number from 0 on, got far
 ;;; case no-file
 (tiled ReLU (list "no-such-file.npy" 'f32 0 '(1 1 4 4)) 2)
-; expect error: error: tiled: read-rows: no-such-file\.npy: cannot be opened
+; expect error: error: tiled: file-size: no-such-file\.npy: cannot be opened
 ;;; case operands-that-do-not-fit
 (tiled (lambda (x)
   (convolve x w 1 1 1 7)) x 2)
@@ -96,7 +96,7 @@
 ; expect error: tiled: expected a number of tiles, or a list of 2, one for each axis behind the first two, got \(2 2 2\)
 ;;; case no-axes
 (tiled ReLU (ones '(3 3)) 2)
-; expect error: tiled: tiles lie along the axes behind the first two, and no tensor has more than two
+; expect error: tiled: tiles lie along the axes behind the first two, batch and channels, and no tensor has more than two: .* \(view t '\(1 1 3 3\)\), .* \(list path type from '\(1 1 3 3\)\); sizes are \(\(3 3\)\)
 ;;; case no-procedure
 (tiled 5 x 2)
 ; expect error: error: tiled: expected a procedure of x, got 5
@@ -156,6 +156,43 @@
 ;;; case capsules-of-what-is-recorded
 (tiled (lambda (x) (interrupt (lambda (x) (sin (cos x))) x 3)) (ones '(1 1 4 4)) 2)
 ; expect error: error: tiled: f gives a capsule, .*resume it within f, or interrupt outside
+;;; case handles-a-capsule
+(write (call-with-error-handler list (lambda () (tiled (lambda (x) (interrupt (lambda (x) (sin (cos x))) x 3)) (ones '(1 1 4 4)) 2))))
+; expect error: error: tiled: f gives a capsule
+;;; case rules-of-the-program
+(define-derivative (own a) (value (* a (tanh a))) (reverse (y c) (list c)))
+(define (f x)
+  (convolve (own (* 2 x)) w))
+(write (call-with-error-handler list (lambda () (tiled f x 2))))
+; expect error: error: `own` has derivative rules of its own \(define-derivative\), and .*: apply `own` outside of it, or write there what computes its value
+; expect location: 3:13
+;;; case rules-of-the-program-called-by-the-library
+(define-derivative (own a) (value (* a (tanh a))) (reverse (y c) (list c)))
+(tiled own x 2)
+; expect error: error: tiled: `own` has derivative rules
+; expect location: 2:1
+;;; case arrays-in-files-are-no-tensors
+(convolve (list "a.npy" 'u8 128 '(1 2 9 9)) w)
+; expect error: convolve: operand 1: expected a tensor, got \("a.npy" .*; that is an array in a file: \(tiled f array\) computes by parts of it, .* read-npy all of its file
+;;; case pages-are-no-tensors
+(+ 1 (list 'tiff "a.tif" 0 '(1 2 9 9) 'u8))
+; expect error: got \(tiff .*; that is an array in a file: \(tiled f array\) computes by parts of it
+;;; case reads-a-large-array-as-a-whole
+; flags: --memory=8MiB
+(write-npy "whole.npy" (fill '(1900 1900) 7 'u8))
+(define kept (read-npy "whole.npy"))
+(list kept (read-npy "whole.npy") (read-npy "whole.npy"))
+; expect error: memory budget of 8\.0 MiB exceeded(.|\n)*\(npy-array path\) is the same array without its elements: \(tiled f array\) and loaders read parts of it
+; expect exit: 3
+;;; case a-file-without-all-elements
+(write-npy "short.npy" (ones '(1 1 16 16)))
+(tiled tanh (list "short.npy" 'f32 128 '(1 1 100000000 10000000)))
+; expect error: error: tiled: short\.npy: has 1152 bytes; an array of f32 with sizes \(1 1 100000000 10000000\) from byte 128 on takes 4000000000000128
+;;; case a-file-without-the-last-element
+(write-npy "short.npy" (ones '(1 1 16 16)))
+(write (size (tiled tanh (list "short.npy" 'f32 128 '(3 1 1 16) 120)))) ; expect: (3 1 1 16)
+(tiled->npy "long.npy" tanh (list "short.npy" 'f32 128 '(3 1 1 17) 120))
+; expect error: error: tiled->npy: short\.npy: has 1152 bytes; an array of f32 with sizes \(3 1 1 17\) from byte 128 on takes 1156
 ;;; case names-who-was-called
 (tiled->npy "capsule.npy" (lambda (x) (interrupt (lambda (x) (sin (cos x))) x 3)) (ones '(1 1 4 4)) 2)
 ; expect error: error: tiled->npy: f gives a capsule

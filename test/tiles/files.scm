@@ -60,6 +60,11 @@
 ;;; case varies
 (gradient (lambda (w) (mean (read-npy (car (tiled->npy "tile-d.npy" (lambda (x) (convolve x w)) x 2))))) w)
 ; expect error: tiled->npy: a file has constants, and what f gives may depend on what a derivative is being taken of
+;;; case written-between-value-and-sweep
+(write-npy "tile-e.npy" x)
+(define (loss w) (let ((y (sumall (tiled (lambda (x) (tanh (convolve (to-device x 'cpu) w))) (npy-array "tile-e.npy") 2)))) (write-npy "tile-e.npy" (* 2 x)) y))
+(*j loss w 1)
+; expect error: error: tiled: read-rows: tile-e\.npy: was written by this program after it had been read, so a gradient could not read the same again
 ;;; case varies-forward
 (j* (lambda (x) (tiled->npy "tile-d.npy" tanh x 2)) x x)
 ; expect error: tiled->npy: a file has constants
@@ -68,7 +73,10 @@
 ; expect error: tiled->npy: a file has constants
 ;;; case in-what-is-tiled
 (tiled (lambda (x) (tiled->npy "tile-d.npy" tanh x 2) x) x 2)
-; expect error: tiled->npy: the elements of this tensor are not known
+; expect error: tiled->npy: a procedure given to `tiled` runs once on sizes alone, so what it computes is not there to be written: write what `tiled` gives
+;;; case of-what-is-tiled-around-it
+(tiled (lambda (x) (tiled->npy "tile-d.npy" (lambda (y) (* x y)) (sin (ones (size x) 'f32 'cpu)) 2) x) x 2)
+; expect error: tiled->npy: a procedure given to `tiled` runs once on sizes alone
 ;;; case no-single-tensor
 (tiled->npy "tile-d.npy" (lambda (x) (list x (tanh x))) x 2)
 ; expect error: tiled->npy: f gives no single tensor, and a file has one: write each by a call of its own, or put them together along channels

@@ -16,7 +16,10 @@
 (define x (image 640))
 (define r (*j (lambda (weights) (loss weights x)) weights 1))
 (show (memory-budget)) ; expect: 12582912
-(show (map (lambda (g w) (equal? (size g) (size w))) (cdr r) weights)) ; expect: (#t #t)
+; Sums and sums of squares of loss and gradients are those of an untiled run in f64, which does not fit into this memory.
+(define (near? a b) (< (abs (- a b)) (* 1e-5 (abs b))))
+(show (map (lambda (t sums) (list (near? (sumall t) (car sums)) (near? (sumall (square t)) (cadr sums)))) r
+           '((4388.4285 19258304.9) (-654.0505 7532049.5) (50153.9622 12537377.8)))) ; expect: ((#t #t) (#t #t) (#t #t))
 ;;; case large
 ; flags: --memory=12MiB
 (write-npy "large-image.npy" (cast (* 100 (image 512)) 'u8))

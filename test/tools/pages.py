@@ -82,6 +82,9 @@ class Pages(ToolTest):
         self.follow("from-pytorch.md", 10, 0)
         self.beside("from-pytorch.md", "torch", 60)
 
+    def test_tiles(self):
+        self.follow("tiles.md", 4, 0)
+
     def test_slow_or_too_large(self):
         self.follow("slow-or-too-large.md", 1, 0)
 

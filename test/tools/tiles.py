@@ -234,8 +234,8 @@ class Tiles(ToolTest):
                 self.assertEqual(self.in_parts(steps, parts), whole.output)
                 self.assertEqual(self.read(name), content)
                 self.assertEqual(self.unfinished(), [])
-            # Somebody removes what was begun, or part of it: the tiles are computed again.
-            for change in (os.remove, lambda path: os.truncate(path, 5000)):
+            # Somebody removes what was begun, or part of it, or adds to it: the tiles are computed again, and nothing is left.
+            for change in (os.remove, lambda path: os.truncate(path, 5000), lambda path: os.truncate(path, 5000000)):
                 os.remove(self.path(name))
                 state, output, gone = ["a.scm"], "", 0
                 for _ in range(20):
@@ -248,8 +248,7 @@ class Tiles(ToolTest):
                         gone += 1
                 self.assertEqual((output, gone), (whole.output, 2))
                 self.assertEqual(self.read(name), content)
-                for part in self.unfinished(): # those that were cut are nobody's any more
-                    os.remove(self.path(part))
+                self.assertEqual(self.unfinished(), [])
 
     def test_what_is_not_finished_is_removed_unless_a_state_goes_on_with_it(self):
         self.written_image(120)

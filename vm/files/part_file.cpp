@@ -14,7 +14,11 @@ template <class Use> Part with_file(int folder, const std::string& name, std::ui
   if (!file) return errno == ENOENT || errno == ELOOP ? Part::gone : Part::failed;
   struct stat facts {};
   if (fstat(file.number(), &facts) != 0) return Part::failed;
-  if (!S_ISREG(facts.st_mode) || static_cast<std::uint64_t>(facts.st_size) != bytes) return Part::gone;
+  if (!S_ISREG(facts.st_mode)) return Part::gone;
+  if (static_cast<std::uint64_t>(facts.st_size) != bytes) {
+    calls.remove(folder, name.c_str()); // it was cut or grew, so nobody can go on with it
+    return Part::gone;
+  }
   return use(file.number()) && file.close() ? Part::written : Part::failed;
 }
 

@@ -10,7 +10,8 @@ namespace cairn::files {
 // Makes a file of so many bytes that begins with `head`. False with errno, and then there is none.
 bool begin_parts(int folder, const std::string& name, std::span<const std::byte> head, std::uint64_t bytes, FileCalls& calls);
 
-// What became of a part: `gone` where no file of that name and size is there.
+// What became of a part: `gone` where no file of that name and size is there. One of another size is removed, as nobody else
+// would.
 enum class Part { written, gone, failed }; // failed: with errno
 Part put_part(int folder, const std::string& name, std::uint64_t bytes, const Content& content, FileCalls& calls);
 // What was written so far stays after a crash.

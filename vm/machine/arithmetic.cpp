@@ -237,10 +237,11 @@ namespace {
 
 void check_comparable(const Engine& e, const char* name, Value x, Value y) {
   if (tensors::is_operand(x) || tensors::is_operand(y))
-    throw ProgramError(
-        fmt::format("{}: a comparison of tensors is a tensor, which is no condition; (tensor->number t) is the number of "
-                    "a tensor of one element, such as an index by (argmax t)",
-                    name));
+    throw ProgramError(fmt::format(
+        "{}: a comparison of tensors is a tensor, which is no condition; (tensor->number t) is the number of "
+        "a tensor of one element, such as an index by (argmax t), and within `tiled`, where there are no elements yet, "
+        "(where test a b) chooses",
+        name));
   if (!e.is_number(x) || !e.is_number(y))
     throw ProgramError(fmt::format("{}: expected a number, got {}", name, e.describe(e.is_number(x) ? y : x)));
 }

@@ -87,7 +87,7 @@ void Effects::record(const std::vector<EffectLog*>& fresh, Value v) {
 
 bool Effects::replayed() const {
   for (std::size_t i = 0; i < runs_.size(); ++i)
-    if (log_of(i) != nullptr) return true;
+    if (log_of(i) != nullptr || (runs_[i].state != nullptr && runs_[i].run_state()->reads_again())) return true;
   return false;
 }
 

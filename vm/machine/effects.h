@@ -52,7 +52,7 @@ public:
   }
   // BudgetExceeded, if with so many bytes more the program would have written more than it may.
   void check_limit(std::uint64_t bytes) const;
-  // Is there a run around that may be executed again?
+  // Is there a run around that may be executed again, or that reads again what another one has read?
   bool replayed() const;
 
   // The log that the next effect is read from, or null: it is new at every enclosing run, and goes into all of `fresh`.

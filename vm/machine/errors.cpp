@@ -71,6 +71,8 @@ Error located(const Engine& engine, const std::string& message, bool behind) {
         if (!error.located && !function.name.empty()) library_name = known_as(function.name);
         continue;
       }
+      // A procedure with derivative rules does nothing but wait for the operator that applies them: what is wrong is the call.
+      if (!error.located && above != nullptr && above->code == &engine.run_operators.code(bytecode::RunOperator::ruled)) continue;
       // A frame that was called for another procedure is there because of tail calls, whose own frames are gone.
       if (above != nullptr && above->code->module != nullptr && f->result() != bytecode::kNoRegister &&
           error.chain.size() < kMostCalls)

@@ -1,4 +1,5 @@
 // What may help where memory is gone, and which instruction made the first number that is none.
+#include "vm/bytecode/tensors.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/errors.h"
 #include "vm/value/children.h"
@@ -91,7 +92,25 @@ std::string operator_hint(const Engine& engine) {
 
 } // namespace
 
-std::string memory_hints(const Engine& engine) { return tape_hint(engine) + operator_hint(engine) + recursion_hint(engine); }
+namespace {
+
+// Of an array that was read as a whole.
+std::string array_hint(const Engine& engine) {
+  const Frame* const frame = engine.runs.empty() ? nullptr : engine.runs.back().top;
+  if (frame == nullptr || frame->code->module == nullptr) return "";
+  const bytecode::Function& function = engine.loaded.module.functions[frame->code->index];
+  const bytecode::Word at = frame->pc() < function.code.size() ? function.code[frame->pc()] : bytecode::Word{0};
+  constexpr auto kReads = static_cast<unsigned>(bytecode::TensorProcedure::read_npy);
+  if (bytecode::opcode_of(at) != bytecode::Opcode::tensor || bytecode::field_b(at) != bytecode::kFirstTensorProcedure + kReads)
+    return "";
+  return "\n  (npy-array path) is the same array without its elements: (tiled f array) and loaders read parts of it";
+}
+
+} // namespace
+
+std::string memory_hints(const Engine& engine) {
+  return tape_hint(engine) + operator_hint(engine) + recursion_hint(engine) + array_hint(engine);
+}
 std::string device_hints(const Engine& engine) { return tape_hint(engine); }
 
 namespace {
@@ -143,6 +162,18 @@ bool is_layer(Value v) {
   return std::all_of(parts, parts + kParts, [](Value part) { return part.is_procedure(); });
 }
 
+// An array in a file: (path type from sizes), or (tiff path page sizes type), as compiler/library/array-regions.scm has it.
+bool is_in_file(Value v) {
+  Value parts[4];
+  for (Value& part : parts) {
+    if (!v.is_pair()) return false;
+    part = v.pair()->car;
+    v = v.pair()->cdr;
+  }
+  const bool page = value::is_symbol(parts[0]) && value::as_text(parts[0])->view() == "tiff" && value::is_string(parts[1]);
+  return (page || (value::is_string(parts[0]) && value::is_symbol(parts[1]))) && parts[3].is_pair();
+}
+
 } // namespace
 
 std::string_view hint_of_operand(std::string_view expected, Value given) {
@@ -162,6 +193,9 @@ std::string_view hint_of_operand(std::string_view expected, Value given) {
   if (expected == "a list of tensors" && value::is_tensor(given))
     return "; they stand in one list, (list a b), and the axis is the other operand";
   if (expected == "a tensor" && number) return "; (list->tensor x) is the tensor without axes that holds a number";
+  if ((expected == "a tensor" || expected == "a number") && is_in_file(given))
+    return "; that is an array in a file: (tiled f array) computes by parts of it, (read-region array starts sizes) reads a "
+           "part, and read-npy all of its file; other sizes are written into the list, (list path type from sizes)";
   if (expected == "a tensor" && given.is_pair() && value::is_tensor(given.pair()->car))
     return "; it begins with a tensor, (car l): output and statistics are a pair that layer-train gives; (list-ref l i) is an "
            "element of a list, (stack l 0) puts tensors of one shape beside each other";

@@ -160,7 +160,7 @@ void refuse_recorded(const Engine& engine, std::string_view who) {
   std::string instead;
   for (const auto& [name, tensor] : {std::pair("sumall: ", "sum"), std::pair("max-value: ", "max-over")})
     if (library == name) instead = fmt::format("`({} t)` is a tensor; otherwise ", tensor);
-  throw print::RecordedError(library.empty() ? fmt::format("{}: ", who) : "", instead);
+  throw print::RecordedError::of_elements(library.empty() ? fmt::format("{}: ", who) : "", instead);
 }
 
 Value stopped(Engine& engine, Value recorded) {

@@ -116,6 +116,8 @@ struct RunState : value::Native {
   virtual std::uint64_t varies_from() const { return kNever; }
   // The log of effects of its run, or null.
   virtual EffectLog* effects() { return nullptr; }
+  // Whether its run reads again what has been read before it.
+  virtual bool reads_again() const { return false; }
 };
 
 struct Run {

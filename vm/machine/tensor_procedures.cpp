@@ -411,6 +411,8 @@ Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> op
   if (which == TensorProcedure::apply_operator) return apply_by_name(engine, operands, consumed);
   if (which == TensorProcedure::operand_regions) return operand_regions(engine, operands);
   if (which == TensorProcedure::passes_derivative) return passes_derivative(engine, operands);
+  if (which == TensorProcedure::refuse_recorded)
+    throw print::RecordedError(value::is_string(v) ? std::string(value::as_text(v)->view()) : engine.describe(v));
   if (which == TensorProcedure::is_recorded) return value::boolean(is_recorded(v));
   if (which == TensorProcedure::is_tensor) return value::boolean(is_operand(v));
   if (which == TensorProcedure::list_to_tensor) return list_to_tensor(engine, operands);

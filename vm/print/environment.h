@@ -23,15 +23,17 @@ struct WorldError : ProgramError {
   using ProgramError::ProgramError;
 };
 
-// A recorded tensor (vm/machine/recorded.h) was asked for its elements, by `who`, a name and ": ", or nothing; `instead`: what
-// would do without, or nothing. What is not recorded has no such error, so no handler gets it: what it gave would be another
-// value than without tiles, and nobody would see that.
+// Something that is not done with recorded tensors (vm/machine/recorded.h). What is not recorded has no such error, so no
+// handler gets it: what it gave would be another value than without tiles, and nobody would see that.
 struct RecordedError : ProgramError {
-  explicit RecordedError(const std::string& who, const std::string& instead = "")
-      : ProgramError(who +
-                     "the elements of this tensor are not known: a procedure given to `tiled` runs once on sizes alone, and may "
-                     "not decide by elements or differentiate what it computes; " +
-                     instead + "compute what decides outside of it") {}
+  using ProgramError::ProgramError;
+  // One was asked for its elements, by `who`, a name and ": ", or nothing; `instead`: what would do without, or nothing.
+  static RecordedError of_elements(const std::string& who, const std::string& instead = "") {
+    return RecordedError(who +
+                         "the elements of this tensor are not known: a procedure given to `tiled` runs once on sizes alone, and "
+                         "may not decide by elements or differentiate what it computes; " +
+                         instead + "compute what decides outside of it");
+  }
 };
 
 // A number that the program tells whoever runs it, under a name.

@@ -162,7 +162,7 @@ Value text_of(const Call& call) {
   constexpr std::size_t kMost = 0xFFFFFFF0;
   const Style style = call.argument(1) == kFalse ? Style::display : Style::write;
   const KeptText text = print::text_of(call.argument(0), call.environment(), kMost, style);
-  if (text.of_recorded) throw RecordedError("");
+  if (text.of_recorded) throw RecordedError::of_elements("");
   call.spend(text.text.size());
   return call.heap().make_string(text.text);
 }

@@ -4,6 +4,7 @@
 // rule. Value and reverse rule run on no tape. An outer derivative of the sweep goes through the forward rule, as for every
 // composite.
 #include "vm/machine/derivative_rules.h"
+#include "vm/machine/recorded.h"
 #include "vm/runs/states.h"
 #include "vm/value/tensor_object.h"
 
@@ -43,6 +44,16 @@ ReverseState* run_untaped(Engine& engine, std::span<const Value> procedure_and_a
   return s;
 }
 
+// Recorded tensors (vm/machine/recorded.h) know operators alone, whose derivatives would be those of the procedure.
+void refuse_recorded(const Engine& engine, Value procedure, Value x) {
+  for (; x.is_pair(); x = x.pair()->cdr)
+    if (machine::tensors::is_recorded(x.pair()->car))
+      throw print::RecordedError(fmt::format(
+          "`{}` has derivative rules of its own (define-derivative), and what a procedure given to `tiled` does with its tensors "
+          "has the derivatives of its operators: apply `{}` outside of it, or write there what computes its value",
+          engine.procedure_name(procedure.procedure()->code), engine.procedure_name(procedure.procedure()->code)));
+}
+
 std::string name_of_rule(const Engine& engine, Value rule) {
   return rule.is_procedure() ? engine.procedure_name(rule.procedure()->code) : std::string("the reverse rule");
 }
@@ -50,6 +61,7 @@ std::string name_of_rule(const Engine& engine, Value rule) {
 } // namespace
 
 void apply_ruled(Engine& engine, value::Frame* frame, Value procedure, Value reverse, Value x) {
+  if (procedure.is_procedure()) refuse_recorded(engine, procedure, x);
   Tape* outer = engine.current().tape;
   if (outer != nullptr) outer->add_composite({outer->size(), frame->serial, reverse, x, value::kUnspecified});
   const std::uint64_t serial = frame->serial;

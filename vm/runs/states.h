@@ -77,6 +77,8 @@ struct ReverseState final : SweepState {
   void account() override { own.set(work == nullptr ? static_cast<std::int64_t>(sizeof(ReverseState)) : 0); }
   std::uint64_t varies_from() const override { return work != nullptr ? work->low() : machine::kNever; }
   EffectLog* effects() override { return work != nullptr ? &log : nullptr; }
+  // A reverse rule's, for whose result no frame waits.
+  bool reads_again() const override { return work == nullptr && serial == 0; }
   machine::OwnedState clone(Engine& engine) const override;
   void finished(Engine& engine, Value value, std::uint64_t steps) override;
 };
