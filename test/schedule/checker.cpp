@@ -69,6 +69,29 @@ TEST_CASE("a right schedule passes and its figures are counted") {
   CHECK(schedule.last_bytes == 10);
 }
 
+TEST_CASE("snapshots weigh what those of such a distance did") {
+  Program program{100, 1024, 10};
+  program.sizes.add(SnapshotSizes::kFirst, 1000);
+  program.sizes.add(8, 3);
+  program.sizes.add(15, 5);
+  program.sizes.add(64, 70);
+  CHECK(program.sizes.mean(10) == 4);
+  CHECK(program.sizes.mean(1) == 4);
+  CHECK(program.sizes.mean(31) == 4); // as near as 64: those that are closer
+  CHECK(program.sizes.mean(32) == 70);
+  CHECK(program.sizes.mean(1 << 20) == 70);
+  Scripted schedule({{Kind::snapshot, 0, 3},
+                     {Kind::advance, 70, 0},
+                     {Kind::snapshot, 0, 4},
+                     {Kind::advance, 10, 0},
+                     {Kind::snapshot, 0, 5},
+                     {Kind::discard, 0, 4},
+                     {Kind::advance, 10, 0},
+                     {Kind::snapshot, 0, 4}});
+  CHECK(check(schedule, program).peak_snapshot_bytes == 1000 + 70 + 4);
+  CHECK(schedule.last_bytes == 4);
+}
+
 TEST_CASE("a tape may be made in pieces") {
   Scripted schedule({{Kind::tape, 30, 0}, {Kind::tape, 50, 0}, {Kind::tape, 90, 0}, {Kind::reverse, 0, 0}});
   const Report report = check(schedule, {100, 1024, 10});

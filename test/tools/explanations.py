@@ -2,6 +2,7 @@
 import html.parser
 import json
 import os
+import pathlib
 import re
 import unittest
 import xml.etree.ElementTree
@@ -114,6 +115,15 @@ class Explanations(ToolTest):
                 self.assertEqual(g["replay"]["predicted"], g["replay"]["measured"])
                 self.assertEqual(g["states_at_once"]["predicted"], g["states_at_once"]["measured"])
                 self.assertIsNone(g["peak"]["predicted"])
+
+    def test_what_is_predicted_of_states_that_share_much_comes_true(self):
+        # The first state has the whole matrix, later ones what lies between them and their neighbours.
+        program = pathlib.Path(__file__).parents[2] / "tools" / "bench" / "gradient_programs" / "determinant.scm"
+        self.vmrun("--memory=500KiB", "--explain=r.json", program, "checkpoint-*j", "24")
+        g = json.loads(self.read("r.json"))["gradients"][0]
+        self.assertGreater(g["states_at_once"]["measured"], 50)
+        self.assertLess(abs(g["states_at_once"]["predicted"] / g["states_at_once"]["measured"] - 1), .1)
+        self.assertLess(abs(g["replay"]["predicted"] / g["replay"]["measured"] - 1), .2)
 
     def test_time_is_measured_and_predicted(self):
         self.write("a.scm", ONCE)

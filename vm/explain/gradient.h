@@ -3,6 +3,7 @@
 #pragma once
 
 #include "vm/schedule/schedule.h"
+#include "vm/schedule/snapshot_sizes.h"
 
 #include <cstdint>
 #include <optional>
@@ -114,11 +115,12 @@ struct Gradient {
   std::uint64_t stored = 0;               // and what the former came to there
   std::uint64_t swept = 0;                // and reversed
   std::uint64_t states_kept = 0;
-  std::optional<Outcome> predicted;       // no tapes and states where `peak` is there
-  std::optional<double> time_of_one_tape; // modelled, of what is foreseen, against that of one tape of the whole run,
-  double seconds_of_one_tape = 0;         // and what that takes, modelled too;
-  double fresh_seconds = 0;               // beside it, to use memory for the first time, of what is foreseen,
-  double fresh_seconds_of_one_tape = 0;   // and of one tape
+  std::optional<Outcome> predicted;              // no tapes and states where `peak` is there
+  std::optional<double> time_of_one_tape;        // modelled, of what is foreseen, against that of one tape of the whole run,
+  double seconds_of_one_tape = 0;                // and what that takes, modelled too;
+  cairn::schedule::SnapshotSizes snapshot_sizes; // as they were taken, for what is foreseen
+  double fresh_seconds = 0;                      // beside it, to use memory for the first time, of what is foreseen,
+  double fresh_seconds_of_one_tape = 0;          // and of one tape
   std::vector<OtherBudget> others;
   std::vector<cairn::schedule::KnownInterval> profile; // what was planned with; empty: nothing was
   Outcome measured;

@@ -124,7 +124,9 @@ std::optional<explain::Outcome> predicted(const Engine& engine, const Checkpoint
     out.replay = static_cast<double>(*steps) / static_cast<double>(std::max<std::uint64_t>(1, s.total));
     return out;
   }
-  const auto checked = schedule::predict(engine.schedules[s.spec], program_seen(s), engine.resources(is_alone(engine)));
+  schedule::Program program = program_seen(s);
+  program.sizes = engine.recorder->gradient().snapshot_sizes;
+  const auto checked = schedule::predict(engine.schedules[s.spec], program, engine.resources(is_alone(engine)));
   if (!checked) return std::nullopt; // too many actions
   explain::Outcome out;
   out.replay = checked->replay_factor;
@@ -273,11 +275,27 @@ void record_arrival(Engine& engine, const CheckpointState& s) {
   });
 }
 
+namespace {
+
+std::uint64_t snapshot_bytes(const CheckpointState& s, std::uint32_t slot) {
+  return static_cast<std::uint64_t>(s.slots[slot].bytes);
+}
+
+// How many steps lie between a snapshot and the one before it.
+std::uint64_t steps_before(const CheckpointState& s, std::uint32_t slot) {
+  const std::uint64_t position = s.slots[slot].position;
+  const auto at = std::ranges::find(s.held, slot);
+  return at == s.held.begin() ? schedule::SnapshotSizes::kFirst : position - s.slots[*std::prev(at)].position;
+}
+
+} // namespace
+
 void record_action(Engine& engine, const CheckpointState& s, const schedule::Action& action) {
   const bool snapshot = action.kind == schedule::Action::Kind::snapshot;
   without_harm(engine, [&] {
     engine.recorder->act(action, s.current.position, s.work != nullptr ? s.work->size() : 0,
-                         snapshot ? static_cast<std::uint64_t>(s.slots[action.slot].bytes) : 0);
+                         snapshot ? snapshot_bytes(s, action.slot) : 0);
+    if (snapshot) engine.recorder->gradient().snapshot_sizes.add(steps_before(s, action.slot), snapshot_bytes(s, action.slot));
     if (action.kind == schedule::Action::Kind::reverse && s.work != nullptr && engine.recorder->detailed()) note_kept(engine, s);
   });
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace cairn::schedule {
@@ -64,6 +65,12 @@ std::uint64_t Checker::steps_for(std::uint64_t records, std::uint64_t from) cons
   return steps > UINT64_MAX - from ? UINT64_MAX : from + steps;
 }
 
+std::uint64_t Checker::bytes_of_snapshot() const {
+  if (program_.sizes.empty()) return program_.snapshot_bytes;
+  const auto behind = bytes_.upper_bound(at_);
+  return program_.sizes.mean(behind == bytes_.begin() ? SnapshotSizes::kFirst : at_ - std::prev(behind)->first);
+}
+
 void Checker::note_tapes() {
   const std::uint64_t in_work = work_.there ? work_.to - work_.from : 0;
   std::uint64_t aside = 0, aside_records = 0;
@@ -107,7 +114,8 @@ bool Checker::perform(const Action& action, Schedule& schedule) {
     if (slots_.size() > limits_.snapshots) return fail(action, "more snapshots than allowed");
     ++report_.snapshots;
     report_.peak_snapshots = std::max<std::uint64_t>(report_.peak_snapshots, slots_.size());
-    report_.peak_snapshot_bytes = report_.peak_snapshots * program_.snapshot_bytes;
+    held_bytes_ += bytes_.emplace(at_, bytes_of_snapshot())->second;
+    report_.peak_snapshot_bytes = std::max(report_.peak_snapshot_bytes, held_bytes_);
     break;
   case Action::Kind::restore: {
     const auto slot = slots_.find(action.slot);
@@ -116,9 +124,15 @@ bool Checker::perform(const Action& action, Schedule& schedule) {
     at_ = slot->second;
     break;
   }
-  case Action::Kind::discard:
-    if (slots_.erase(action.slot) == 0) return fail(action, "the slot is empty");
+  case Action::Kind::discard: {
+    const auto slot = slots_.find(action.slot);
+    if (slot == slots_.end()) return fail(action, "the slot is empty");
+    const auto bytes = bytes_.find(slot->second);
+    held_bytes_ -= bytes->second;
+    bytes_.erase(bytes);
+    slots_.erase(slot);
     break;
+  }
   case Action::Kind::tape:
     if (work_.there && work_.to != at_) return fail(action, "the tape in work ends elsewhere");
     if (!run(action, reached)) return false;
@@ -192,7 +206,7 @@ void Checker::tell(const Action& action, Schedule& schedule) {
     end_told_ = true;
     schedule.ended(program_.total);
   }
-  if (action.kind == Action::Kind::snapshot) schedule.kept(program_.snapshot_bytes);
+  if (action.kind == Action::Kind::snapshot) schedule.kept(bytes_.find(slots_.at(action.slot))->second);
   if (action.kind == Action::Kind::weigh) {
     // Each state is all its own, and so is each tape.
     Weights weights;

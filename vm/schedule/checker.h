@@ -4,6 +4,7 @@
 #pragma once
 
 #include "vm/schedule/schedule.h"
+#include "vm/schedule/snapshot_sizes.h"
 
 #include <map>
 #include <optional>
@@ -15,8 +16,9 @@ namespace cairn::schedule {
 struct Program {
   std::uint64_t total = 0; // steps
   std::uint64_t records_per_1024_steps = 512;
-  std::uint64_t snapshot_bytes = 512;
-  std::uint64_t stack_bytes = 0; // at its deepest; taken for all of the run
+  std::uint64_t snapshot_bytes = 512; // of each, unless more is known
+  std::uint64_t stack_bytes = 0;      // at its deepest; taken for all of the run
+  SnapshotSizes sizes = {};
 };
 
 struct Limits {
@@ -60,6 +62,8 @@ private:
   void tell(const Action& action, Schedule& schedule);
   void note_tapes();
   std::uint64_t most_repetitions() const;
+  // Of a snapshot of the current state beside the one before it.
+  std::uint64_t bytes_of_snapshot() const;
 
   Program program_;
   Limits limits_;
@@ -70,6 +74,8 @@ private:
   std::uint64_t at_ = 0;      // its position
   std::uint64_t unreversed_;  // everything from here on is reversed
   std::map<std::uint32_t, std::uint64_t> slots_;
+  std::multimap<std::uint64_t, std::uint64_t> bytes_; // of snapshots by their positions,
+  std::uint64_t held_bytes_ = 0;                      // and of all together
   TapeRange work_;
   std::vector<TapeRange> aside_;
   std::uint64_t weighed_ = 0;                    // how often the schedule was told weights
