@@ -109,7 +109,9 @@
       (let* ((boxes (cadr work)) (slices (%slices-there segment prepared tile boxes values device plan)))
         (cdr (*j (lambda ((cons some-slices some-leaves))
                    (%tile-values segment device (car work) boxes (caddr work) (%merged inputs slices from some-slices)
-                                 (%with-values known some-leaves leaves) %known-part))
+                                 (%with-values known some-leaves leaves)
+                                 (lambda (n box known)
+                                   (let ((part (%known-part n box known))) (if (%only-terms? n terms plan) (%as-terms part (vector-ref terms n) tile) part)))))
                  (cons (%of-numbers from inputs slices) (map (lambda (k) (vector-ref leaves k)) known))
                  (%all-there c device)))))
     (let %sweep/loop ((tile 0) (done '()) (given given) (sums (%with-values outputs (map (lambda (n) 0) outputs) sums)) (dleaves dleaves))
@@ -133,6 +135,12 @@
   (map (lambda (n x) (let ((at (memv n some))) (if at (list-ref new (- (length some) (length at))) x))) numbers l))
 
 (define (%cotangent-of-part n sum tile box values terms plan)
+  (if (%only-terms? n terms plan)
+      (let ((node (vector-ref (%plan-nodes plan) n))) (fill '() 1 (%node-type node) (%node-residence node)))
+      (%cotangent-beside-terms n sum tile box values terms plan)))
+; Of what is not kept there are no parts to make terms of before its tile is computed again.
+(define (%only-terms? n terms plan) (if (pair? (vector-ref terms n)) (not (%parts-kept? n plan)) #f))
+(define (%cotangent-beside-terms n sum tile box values terms plan)
   (let ((c (cond ((eqv? sum 0) 0) ((%layout n plan) (vector-ref sum tile)) (else (%slice sum box)))))
     (if (pair? (vector-ref terms n)) (%with-terms c (vector-ref terms n) (vector-ref (vector-ref values n) tile) tile) c)))
 ; What is read now is read no more.
