@@ -107,9 +107,9 @@
       ((sum) (vector sum-of + alone))
       ((mean) (vector sum-of + (lambda (total) (alone (/ total count)))))
       ((variance)
-       (vector (lambda (part tile) (let ((n (%count-along axes (size part)))) (cons n (cons (sum part axes #t) (* n (variance part axes #t))))))
+       (vector (lambda (part tile) (let ((n (%count-along axes (size part)))) (list n (mean part axes #t) 0 (* n (variance part axes #t)))))
                %squares-together
-               (lambda ((cons n (cons total squares))) (cons (/ squares count) (/ total count)))))
+               (lambda ((list n from further squares)) (cons (/ squares count) (+ from (/ further count))))))
       ((max-over) (%extreme places #t (vector-ref (%plan-varying plan) n)))
       ((min-over) (%extreme places #f (vector-ref (%plan-varying plan) n)))
       ((argmax) (%first-extreme places #t (lambda ((cons a i)) (alone i))))
@@ -122,9 +122,11 @@
                     %exponentials-together
                     (lambda ((cons most total)) (let ((y (+ most (log (where (%finite? most) total 1))))) (cons y y))))))))
 (define (%count-along axes sizes) (exact->inexact (apply * (map (lambda (axis) (list-ref sizes axis)) axes))))
-; How many elements, their sum, and the sum of squared distances from their mean: those about the mean of all are more by what the means lie apart.
-(define (%squares-together (cons n (cons a squares)) (cons m (cons b others)))
-  (cons (+ n m) (cons (+ a b) (+ squares others (* (square (- (/ a n) (/ b m))) (* n (/ m (+ n m))))))))
+; (count from further squares): how many elements, the mean of the first part, the sum of what the others lie further, which stays small wherever zero is,
+; and the sum of squared distances from the mean of all. Those about two means are more by what these lie apart. What comes is one part.
+(define (%squares-together (list n from further squares) (list m mean none others))
+  (let* ((distance (- mean from)) (apart (- distance (/ further n))))
+    (list (+ n m) from (+ further (* m distance)) (+ squares others (* (square apart) (* n (/ m (+ n m))))))))
 ; The largest is a constant to a function of it and of the sum of exponentials of distances from it. Where it is infinite it is the result.
 (define (%greatest part axes) (stop-gradient (max-over part axes #t)))
 (define (%finite? most) (= (- most most) 0))
