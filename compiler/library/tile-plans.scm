@@ -2,6 +2,7 @@
 
 (define %bytes-without-budget 67108864) ; of a tile, or a part: little of any computer's memory, and enough for calls of operators not to count
 (define %least-bytes 1048576)           ; of a tile, or a part: of fewer, calls of operators would take longer than elements do
+(define %bytes-of-file 1048576)         ; of memory that the file of --spill takes: all goes through a buffer
 (define %worth .95)                     ; times the work: what spares less may spare nothing, as work is only foreseen
 (define %work-of-element-moved 16)      ; of what is no convolution most of the time goes into memory: some elements, of 4 bytes, are read and written
 (define %work-of-border-byte 4)         ; it is written, and read twice, with halos; its cotangent is written as often as tiles reach it
@@ -26,10 +27,11 @@
   (if (pair? devices) (%check-one-residence nodes))
   (let* ((view (%view-of nodes leaves wanted to-file))
          (steps (%steps nodes leaves view counts inputs devices)) (layouts (%layouts steps nodes wanted counts))
-         (kept (%kept-parts steps layouts view)) (varying-leaves (vector-map %leaf-varies? leaves)))
+         (kept (%kept-parts steps layouts view)) (varying-leaves (vector-map %leaf-varies? leaves)) (varying (%varying nodes inputs varying-leaves)))
     (if (memory-budget) (for-each (lambda (step) (%check-that-it-fits step layouts view counts)) steps))
+    (if (if (memory-budget) (if to-file #f (%any? (lambda (n) (vector-ref varying n)) outputs)) #f) (%check-that-borders-fit steps kept view))
     (%note-plan steps layouts kept view)
-    (vector nodes steps layouts outputs (%varying nodes inputs varying-leaves) varying-leaves (%aside? kept nodes) devices (%places layouts nodes) #f
+    (vector nodes steps layouts outputs varying varying-leaves (%aside? kept nodes) devices (%places layouts nodes) #f
             (%takers layouts view) kept)))
 ; The boxes of the parts of values; those that are divided alike share them.
 (define (%places layouts nodes)
@@ -136,6 +138,16 @@
           (if (if (view? node) #f (< budget bytes))
               (said (cdr step) bytes (format "each part of its result needs all of its operand, so it is computed as a whole, ~a" (%node-sizes node))
                     in-place-of-a-whole))))))
+; All that segments give is there at once where there is to be a derivative, but what is in a file.
+(define (%check-that-borders-fit steps kept view)
+  (let* ((nodes (vector-ref view 0))
+         (borders (append-map (lambda ((cons kind step)) (if (eq? kind 'segment) (%kept-of (vector-ref step 3) (%members-of step) view) '())) steps))
+         (here (if (%aside? kept nodes) (filter (lambda (n) (not (vector-ref kept n))) borders) borders))
+         (bytes (apply + (map (lambda (n) (%bytes-of-node (vector-ref nodes n))) here))))
+    (if (< (memory-budget) bytes)
+        (error (format "the borders of what is tiled do not fit into the memory: its derivative needs all of them, ~a bytes, and --memory has ~a; ~a, or more memory would help"
+                       bytes (memory-budget)
+                       (if (= 0 (%file-budget)) "a file for them (--spill), fewer norms over all places" "less that is computed as a whole"))))))
 ; (bytes . sizes) of the largest region, of operands that are no lists.
 (define (%largest-operand operands regions nodes)
   (fold-left (lambda (most o region)
@@ -247,7 +259,7 @@
 
 ; Of a budget what is left by inputs and borders with their cotangents, and by parameters with their gradients and those of one tile, is divided
 ; between a tile and more borders, in the one of some ways that makes least work. Where it would be little, or more work, and there is a file for
-; borders (--spill), a tile has a quarter of the memory. Without a budget a tile may hold 64 MiB. Where tiles are dealt over devices, there is one more
+; borders (--spill), a tile has a quarter of what memory the file leaves; of little, where tiles would be smaller than pays, it may have a third. Without a budget a tile may hold 64 MiB. Where tiles are dealt over devices, there is one more
 ; than those at a time, each device has parameters and gradients of its own, and a tile is no heavier than what the smallest of them has left by these.
 (define (%grouped-by-budget stages leaves inputs view devices)
   (let* ((budget (memory-budget)) (nodes (vector-ref view 0)) (most (%largest-of (map %node-space (vector->list nodes))))
@@ -260,7 +272,9 @@
         (let* ((memory (- (quotient (* 9 budget) 10) (* (+ 3 (* 2 (length devices))) of-leaves) (* 2 (apply + (map %bytes-of-tensor inputs)))))
                (outputs (append-map (lambda (members) (%kept-of (%outputs members view) members view)) stages))
                (rest (- memory (* 2 (apply + (map bytes-of-node (filter (lambda (n) (not (eqv? n (vector-ref view 4)))) outputs)))))))
-          (define (by-file) (grouped (quotient (max %least-bytes (quotient memory 4)) in-work) (quotient (%file-budget) 4) (%view-by-file view)))
+          (define (by-file)
+            (let* ((memory (- memory %bytes-of-file)) (limit (max (quotient memory 4) (min %least-bytes (max (quotient memory 3) (quotient budget 16))))))
+              (grouped (quotient limit in-work) (quotient (%file-budget) 4) (%view-by-file view))))
           (define (in-memory)
             (fold-left (lambda (best part) (let ((new (divided rest part))) (if (< (work-of new) (work-of best)) new best))) (divided rest 2) '(1 3)))
           (cond ((= 0 (%file-budget)) (in-memory))

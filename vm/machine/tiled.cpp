@@ -81,6 +81,7 @@ Value text_of_place(Engine& engine, Value number) { return engine.heap().make_st
 Value shown_operator(Engine& engine, Value name) { return engine.heap().make_symbol(name_of(name)); }
 
 Value note_tiles(Engine& engine, std::span<const Value> operands) {
+  engine.tiled_borders = operands[2] != value::kFalse ? 0 : whole_number(operands[1]);
   explain::Recorder* const recorder = engine.recorder.get();
   if (recorder == nullptr || !(recorder->wishes.text || recorder->wishes.keep)) return value::kUnspecified;
   try {
