@@ -3,6 +3,7 @@
 (define %bytes-without-budget 67108864) ; of a tile, or a part: little of any computer's memory, and enough for calls of operators not to count
 (define %least-bytes 1048576)           ; of a tile, or a part: of fewer, calls of operators would take longer than elements do
 (define %bytes-of-file 1048576)         ; of memory that the file of --spill takes: all goes through a buffer
+(define %least-in-file 4096)            ; of a part: what stands beside its elements would be no less
 (define %worth .95)                     ; times the work: what spares less may spare nothing, as work is only foreseen
 (define %work-of-element-moved 16)      ; of what is no convolution most of the time goes into memory: some elements, of 4 bytes, are read and written
 (define %work-of-border-byte 4)         ; it is written, and read twice, with halos; its cotangent is written as often as tiles reach it
@@ -72,7 +73,7 @@
                             (let* ((node (vector-ref nodes step)) (parts (%parts-of-operand node layouts)))
                               (if parts (vector (list (%node-operator node)) parts 0 0. 0.) (%node-operator node)))))
                       steps)
-                 (apply + (map (lambda (step) (%bytes-given step view)) steps)) (%aside? kept nodes)
+                 (apply + (map (lambda (step) (%bytes-given step view)) steps)) (if (%aside? kept nodes) (%bytes-in-parts kept nodes) 0)
                  (let ((placed (filter (lambda (node) (<= 0 (%node-place node))) (vector->list nodes)))) (if (null? placed) -1 (%node-place (car placed)))))))
 ; Names of operators as programs say them.
 (define (%names-of numbers nodes) (map (lambda (n) (%shown-operator (%node-operator (vector-ref nodes n)))) numbers))
@@ -142,12 +143,15 @@
 (define (%check-that-borders-fit steps kept view)
   (let* ((nodes (vector-ref view 0))
          (borders (append-map (lambda ((cons kind step)) (if (eq? kind 'segment) (%kept-of (vector-ref step 3) (%members-of step) view) '())) steps))
-         (here (if (%aside? kept nodes) (filter (lambda (n) (not (vector-ref kept n))) borders) borders))
+         (small (filter (lambda (n) (if (vector-ref kept n) (not (%for-file? (vector-ref nodes n) (vector-ref kept n))) #f)) borders))
+         (here (if (%aside? kept nodes) (append small (filter (lambda (n) (not (vector-ref kept n))) borders)) borders))
          (bytes (apply + (map (lambda (n) (%bytes-of-node (vector-ref nodes n))) here))))
     (if (< (memory-budget) bytes)
         (error (format "the borders of what is tiled do not fit into the memory: its derivative needs all of them, ~a bytes, and --memory has ~a; ~a, or more memory would help"
                        bytes (memory-budget)
-                       (if (= 0 (%file-budget)) "a file for them (--spill), fewer norms over all places" "less that is computed as a whole"))))))
+                       (cond ((= 0 (%file-budget)) "a file for them (--spill), with memory for tiles beside it, fewer norms over all places")
+                             ((pair? small) (format "fewer tiles, as no part of less than ~a bytes goes to the file" %least-in-file))
+                             (else "less that is computed as a whole")))))))
 ; (bytes . sizes) of the largest region, of operands that are no lists.
 (define (%largest-operand operands regions nodes)
   (fold-left (lambda (most o region)
@@ -192,13 +196,14 @@
   (let ((inside (%marked members (make-vector (vector-length (vector-ref view 0)) #f))))
     (define (keeps? by n) (cond ((< by 0) #t) ((vector-ref inside by) #f) (else (not (%takes-parts? (vector-ref (vector-ref view 0) by) n)))))
     (filter (lambda (n) (%any? (lambda (by) (keeps? by n)) (vector-ref (vector-ref view 1) n))) outputs)))
-; Parts go to the file that waits for them (--spill) where with their cotangents they would take more than a quarter of the memory budget.
+; Parts that are no smaller than it takes go to the file that waits for them (--spill) where with their cotangents they would take more than a quarter of the memory budget.
 (define (%aside? kept nodes)
   (if (if (memory-budget) (< 0 (%file-budget)) #f)
       (< (quotient (memory-budget) 8) (%bytes-in-parts kept nodes))
       #f))
 (define (%bytes-in-parts kept nodes)
-  (apply + (map (lambda (node kept) (if kept (%bytes-of-node node) 0)) (vector->list nodes) (vector->list kept))))
+  (apply + (map (lambda (node kept) (if (if kept (%for-file? node kept) #f) (%bytes-of-node node) 0)) (vector->list nodes) (vector->list kept))))
+(define (%for-file? node counts) (<= %least-in-file (quotient (%bytes-of-node node) (apply * counts))))
 (define (%bytes-of-node node) (* (%bytes-of (%node-type node)) (apply * (%node-sizes node))))
 
 (define (%varying nodes inputs varying-leaves)

@@ -2,7 +2,7 @@
 ; an operator is computed on these in tile-parts.scm; derivatives are in tile-sweeps.scm.
 
 ; --- running: values by number, #f where there are none yet or no longer. A border that only tiles and reductions over space (tile-reductions.scm) read
-; stays in the parts that the tiles of its segment gave (%layouts): a vector of these, or #f where reductions have taken them all. Behind the values of
+; stays in the parts that the tiles of its segment gave (%layouts): a vector of these, or '() where reductions have taken them all. Behind the values of
 ; all nodes stands what derivatives of reductions are made of (%beside).
 
 ; (outputs values): values are those that a sweep will read, if there is to be one, and else #f.
@@ -49,8 +49,7 @@
         (%with-dropped (cdr steps) nodes (%marked dead kept) (cons (cons (car steps) dead) l)))))
 (define (%step-reads step nodes)
   (if (eq? (car step) 'whole)
-      (let ((node (vector-ref nodes (cdr step))))
-        (%nodes-in (%node-operands node)))
+      (%nodes-in (%node-operands (vector-ref nodes (cdr step))))
       (vector-ref (cdr step) 2)))
 (define (%with-values numbers new values)
   (if (null? numbers) values (%with-values (cdr numbers) (cdr new) (vector-update values (car numbers) (car new)))))
@@ -97,9 +96,9 @@
 
 (define (%with-segment segment values leaves deals plan)
   (let* ((outputs (vector-ref segment 3)) (prepared (%prepared segment leaves)) (tiles (apply * (vector-ref segment 0))) (home (%home plan))
-         (layouts (map (lambda (n) (%layout n plan)) outputs)) (none-reduced (map (lambda (n) (%reductions-of n values plan)) outputs)))
-    (let %segment/loop ((tile 0) (done '()) (borders (%new-borders segment layouts plan #f)) (reduced none-reduced))
-      (define (again) (%segment/loop 0 '() (%new-borders segment layouts plan #t) none-reduced)) ; a file that was begun is gone
+         (kept (map (lambda (n) (%kept-as n plan)) outputs)) (none-reduced (map (lambda (n) (%reductions-of n values plan)) outputs)))
+    (let %segment/loop ((tile 0) (done '()) (borders (%new-borders segment kept plan #f)) (reduced none-reduced))
+      (define (again) (%segment/loop 0 '() (%new-borders segment kept plan #t) none-reduced)) ; a file that was begun is gone
       (cond ((if (< tile tiles) (< (length done) (%in-work deals)) #f)
              (let* ((work (%tile-work segment prepared tile)) (deal (%deal-of tile deals))
                     (slices (%slices-there segment prepared tile (cadr work) values (car deal) plan)))
@@ -112,26 +111,24 @@
             ((pair? done)
              (let* ((boxes (caar done)) (parts (%all-there (cdar done) home)) (first (- tile (length done))) (done (cdr done))
                     (reduced (map (lambda (reductions part) (map (lambda (reduction) (%with-part-reduced reduction part first)) reductions)) reduced parts))
-                    (borders (%with-parts outputs borders layouts parts boxes plan)))
+                    (borders (%with-parts borders kept parts boxes plan)))
                (if (memq #f borders) (again) (%segment/loop tile done borders reduced))))
             (else
-             (let ((ended (map (lambda (n border layout)
-                                 (cond ((if layout (not (%parts-kept? n plan)) #f) '())
-                                       (layout (list->vector (reverse border)))
-                                       ((pair? border) (%file-finished border))
-                                       (else border)))
-                               outputs borders layouts)))
+             (let ((ended (map (lambda (border kept)
+                                 (cond ((eq? kept 'parts) (list->vector (reverse border))) ((pair? border) (%file-finished border)) (else border)))
+                               borders kept)))
                (if (memq #f ended)
                    (again)
                    (fold-left (lambda (values reduction) (%with-reduced reduction values plan)) (%with-values outputs ended values) (append-map (lambda (l) l) reduced)))))))))
 (define (%reductions-of n values plan) (map (lambda (by) (%reduction by values plan)) (%plan-takers n plan)))
 
-(define (%new-borders segment layouts plan again?)
-  (map (lambda (n layout)
-         (cond (layout '())
+(define (%kept-as n plan) (cond ((not (%layout n plan)) 'whole) ((%parts-kept? n plan) 'parts) (else 'nothing)))
+(define (%new-borders segment kept plan again?)
+  (map (lambda (n kept)
+         (cond ((not (eq? kept 'whole)) '())
                ((%plan-file plan n) (if again? (%file-begun (car (%plan-file plan n)) #f) (%plan-file plan n)))
                (else (let ((node (vector-ref (vector-ref segment 5) n))) (%border-of node (%node-sizes node))))))
-       (vector-ref segment 3) layouts))
+       (vector-ref segment 3) kept))
 (define (%border-of node sizes) (%border sizes (%node-type node) (%node-residence node)))
 (define (%border sizes type residence) (%channels-first (fill (%channels-last sizes) 0 type residence)))
 ; Channels lie closest, as convolutions and norms have them.
@@ -143,16 +140,16 @@
 ; Of what goes to a file, (file . number) stands for the whole, or #f where that file is gone.
 ; Each whole is given up before its part goes in, so that this happens in its memory. Of what stays in parts the last one comes first, and 0 is
 ; where there is none.
-(define (%with-parts numbers wholes layouts parts boxes plan)
+(define (%with-parts wholes kept parts boxes plan)
   (if (null? wholes)
       '()
       (let* ((whole (car wholes)) (wholes (cdr wholes)) (part (car parts))
-             (new (cond ((if (car layouts) (not (%parts-kept? (car numbers) plan)) #f) '())
-                        ((car layouts) (cons (if (tensor? part) (%aside part plan) 0) whole))
+             (new (cond ((eq? (car kept) 'nothing) whole)
+                        ((eq? (car kept) 'parts) (cons (if (tensor? part) (%aside part plan) 0) whole))
                         ((not (tensor? part)) whole)
                         ((pair? whole) (%with-part-put whole part (caar boxes)))
                         (else (with-part whole part (caar boxes))))))
-        (cons new (%with-parts (cdr numbers) wholes (cdr layouts) (cdr parts) (cdr boxes) plan)))))
+        (cons new (%with-parts wholes (cdr kept) (cdr parts) (cdr boxes) plan)))))
 ; A copy, with elements of its own. Nothing is left of the number that the part replaces.
 (define (%own t)
   (let ((sizes (%channels-last (size t))) (zeros (map (lambda (n) 0) (size t))))

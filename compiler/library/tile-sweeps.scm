@@ -134,15 +134,13 @@
 (define (%merged numbers l some new)
   (map (lambda (n x) (let ((at (memv n some))) (if at (list-ref new (- (length some) (length at))) x))) numbers l))
 
+; Of what is not kept there are no parts to make terms of before its tile is computed again: there it ends in a number (%as-terms).
 (define (%cotangent-of-part n sum tile box values terms plan)
-  (if (%only-terms? n terms plan)
-      (let ((node (vector-ref (%plan-nodes plan) n))) (fill '() 1 (%node-type node) (%node-residence node)))
-      (%cotangent-beside-terms n sum tile box values terms plan)))
-; Of what is not kept there are no parts to make terms of before its tile is computed again.
+  (let ((node (vector-ref (%plan-nodes plan) n)) (c (cond ((eqv? sum 0) 0) ((%layout n plan) (vector-ref sum tile)) (else (%slice sum box)))))
+    (cond ((%only-terms? n terms plan) (fill '() 1 (%node-type node) (%node-residence node)))
+          ((pair? (vector-ref terms n)) (%with-terms c (vector-ref terms n) (vector-ref (vector-ref values n) tile) tile))
+          (else c))))
 (define (%only-terms? n terms plan) (if (pair? (vector-ref terms n)) (not (%parts-kept? n plan)) #f))
-(define (%cotangent-beside-terms n sum tile box values terms plan)
-  (let ((c (cond ((eqv? sum 0) 0) ((%layout n plan) (vector-ref sum tile)) (else (%slice sum box)))))
-    (if (pair? (vector-ref terms n)) (%with-terms c (vector-ref terms n) (vector-ref (vector-ref values n) tile) tile) c)))
 ; What is read now is read no more.
 (define (%without-part tile outputs given plan)
   (map (lambda (n sum) (if (if (%layout n plan) (vector? sum) #f) (vector-update sum tile 0) sum)) outputs given))
