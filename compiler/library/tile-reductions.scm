@@ -118,9 +118,9 @@
       ((sum-of-exponentials)
        (let ((most (vector-ref values (cdr (caddr (%node-operands node))))))
          (vector (lambda (part tile) (sum (exp (- part (%there-of most places tile part))) axes #t)) + alone)))
-      (else (vector (lambda (part tile) (let ((most (%greatest part axes))) (cons most (sum (exp (- part (%finite most))) axes #t))))
+      (else (vector (lambda (part tile) (let ((most (%greatest part axes))) (cons most (sum (exp (- part (%bounded most))) axes #t))))
                     %exponentials-together
-                    (lambda ((cons most total)) (let ((y (+ most (log (where (%finite? most) total 1))))) (cons y y))))))))
+                    (lambda ((cons most total)) (let ((y (+ most (log (where (%bounded? most) total 1))))) (cons y y))))))))
 (define (%count-along axes sizes) (exact->inexact (apply * (map (lambda (axis) (list-ref sizes axis)) axes))))
 ; (count from further squares): how many elements, the mean of the first part, the sum of what the others lie further, which stays small wherever zero is,
 ; and the sum of squared distances from the mean of all. Those about two means are more by what these lie apart. What comes is one part.
@@ -129,8 +129,8 @@
     (list (+ n m) from (+ further (* m distance)) (+ squares others (* (square apart) (* n (/ m (+ n m))))))))
 ; The largest is a constant to a function of it and of the sum of exponentials of distances from it. Where it is infinite it is the result.
 (define (%greatest part axes) (stop-gradient (max-over part axes #t)))
-(define (%finite? most) (= (- most most) 0))
-(define (%finite most) (where (%finite? most) most 0))
+(define (%bounded? most) (= (- most most) 0))
+(define (%bounded most) (where (%bounded? most) most 0))
 (define (%exponentials-together (cons a total) (cons b other))
   (let ((most (max a b)))
     (define (less from) (exp (where (= from most) 0 (- from most))))

@@ -87,6 +87,17 @@ class Tiles(ToolTest):
 (for-each (lambda (devices) (write (equal? (run '()) (run (list devices))))) '((emulated:0 emulated:1) (emulated:1 cpu)))""")
         self.assertEqual(self.vmrun(*self.TWO, "a.scm").output, "#t#t")
 
+    def test_what_is_reduced_as_it_comes_is_dealt(self):
+        self.write("a.scm", """(define x (randn '(2 3 13 11) 'f64 'cpu 1))
+(define w (randn '(3 3 3 3) 'f64 'cpu 2))
+(define (f x) (let ((z (tanh (convolve x w 1 1)))) (list (mean z) (variance z 3) (logsumexp (* 20 z) '(2 3)) (max-over z 2 #t))))
+(define c (map cos (f x)))
+(define (all . devices) (let ((g (lambda (x) (apply tiled f x '(4 3) devices)))) (list (*j g x c) (checkpoint-*j g x c) (j* g x x))))
+(write (map (lambda (devices) (equal? (all) (all devices))) '((emulated:0 emulated:1) (emulated:1 cpu emulated:0))))
+(define (curve f) (gradient (lambda (x) (sumall (square (cdr (*j f x c))))) x))
+(write (< (max-value (abs (- (curve f) (curve (lambda (x) (tiled f x '(4 3) '(emulated:0 emulated:1))))))) 1e-12))""")
+        self.assertEqual(self.vmrun(*self.TWO, "a.scm").output, "(#t #t)#t")
+
     def test_dealt_tiles_go_on_from_a_saved_state(self):
         self.write("a.scm", self.DEALT + "(write (map (lambda (y+g) (list (total (car y+g)) (total (cadr (cdr y+g))))) (list (*j (loss '((emulated:1 emulated:0))) at 1))))"
                    .replace("(total (cadr (cdr y+g)))", "(total (car (cadr y+g))) (total (cddr y+g))"))

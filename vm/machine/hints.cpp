@@ -91,10 +91,11 @@ std::string operator_hint(const Engine& engine) {
 
 // Borders of what is tiled, and their cotangents, need not be in memory.
 std::string borders_hint(const Engine& engine) {
-  if (engine.state_spill != 0 || engine.tiled_borders < engine.live_bytes() / 8) return "";
-  return fmt::format("\n  borders of what is tiled take {} KiB of the memory, and a derivative needs their cotangents beside them: "
-                     "--spill=DIR gives them a file",
-                     engine.tiled_borders >> 10);
+  if (engine.state_spill != 0 || engine.tiled_borders <= engine.live_bytes() / 8) return "";
+  return fmt::format(
+      "\n  borders of what is tiled take {} KiB of the memory, and a derivative needs their cotangents beside them: "
+      "--spill=DIR gives them a file",
+      engine.tiled_borders >> 10);
 }
 
 } // namespace
