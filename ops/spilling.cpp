@@ -58,7 +58,7 @@ void Device::end_idle(Storage& storage) {
 }
 
 void Device::spill(Storage& storage) noexcept {
-  if (file_ == nullptr || storage.release != nullptr || storage.bytes < kLeastSpilled) return;
+  if (file_ == nullptr || storage.release != nullptr || storage.bytes < (storage.aside ? kLeastAside : kLeastSpilled)) return;
   if (Spilled* const spilled = storage.spilled_; spilled != nullptr) {
     if (spilled->where == Whereabouts::being_fetched) { // nobody wants them after all
       file_->stop(*spilled->copy);

@@ -39,6 +39,7 @@ struct Storage {
   // Who made it, for reports of what holds the memory: whatever Device::maker was then.
   const void* maker_code = nullptr;
   std::uint32_t maker_pc = 0;
+  bool aside = false; // somebody puts these elements by while they are not read, and they may be few (Device::kLeastAside)
   // The serial of the first tensor object that had these elements, new ones also where an operand's memory was reused: equal in
   // every replay. 0: no object had them yet.
   std::uint64_t birth = 0;

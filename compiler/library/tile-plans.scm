@@ -2,6 +2,8 @@
 
 (define %bytes-without-budget 67108864) ; of a tile, or a part: little of any computer's memory, and enough for calls of operators not to count
 (define %least-bytes 1048576)           ; of a tile, or a part: of fewer, calls of operators would take longer than elements do
+(define %bytes-of-file 1048576)         ; of memory that the file of --spill takes: all goes through a buffer
+(define %least-in-file 4096)            ; of a part: what stands beside its elements would be no less
 (define %worth .95)                     ; times the work: what spares less may spare nothing, as work is only foreseen
 (define %work-of-element-moved 16)      ; of what is no convolution most of the time goes into memory: some elements, of 4 bytes, are read and written
 (define %work-of-border-byte 4)         ; it is written, and read twice, with halos; its cotangent is written as often as tiles reach it
@@ -20,15 +22,18 @@
     (if (null? outputs) values (%with-values outputs (%run-plan plan inputs leaves) values))))
 
 ; A plan: nodes, steps, by node how its value is divided into parts or #f, the numbers of what is wanted, by node and by leaf whether it may vary,
-; whether parts are put aside, the names of the devices over which tiles are dealt, by node the boxes of the parts or #f, and (n . file) of what goes to
-; a file that was begun, or #f.
+; whether parts are put aside, the names of the devices over which tiles are dealt, by node the boxes of the parts or #f, (n . file) of what goes to
+; a file that was begun, or #f, by node the reductions that take its parts as they come, and by node whether these parts are kept.
 (define (%plan-of nodes leaves wanted outputs counts inputs devices to-file)
   (if (pair? devices) (%check-one-residence nodes))
   (let* ((view (%view-of nodes leaves wanted to-file))
-         (steps (%steps nodes leaves view counts inputs devices)) (layouts (%layouts steps nodes wanted counts)) (varying-leaves (vector-map %leaf-varies? leaves)))
+         (steps (%steps nodes leaves view counts inputs devices)) (layouts (%layouts steps nodes wanted counts))
+         (kept (%kept-parts steps layouts view)) (varying-leaves (vector-map %leaf-varies? leaves)) (varying (%varying nodes inputs varying-leaves)))
     (if (memory-budget) (for-each (lambda (step) (%check-that-it-fits step layouts view counts)) steps))
-    (%note-plan steps layouts view)
-    (vector nodes steps layouts outputs (%varying nodes inputs varying-leaves) varying-leaves (%aside? layouts nodes) devices (%places layouts nodes) #f)))
+    (if (if (memory-budget) (if to-file #f (%any? (lambda (n) (vector-ref varying n)) outputs)) #f) (%check-that-borders-fit steps kept view))
+    (%note-plan steps layouts kept view)
+    (vector nodes steps layouts outputs varying varying-leaves (%aside? kept nodes) devices (%places layouts nodes) #f
+            (%takers layouts view) kept)))
 ; The boxes of the parts of values; those that are divided alike share them.
 (define (%places layouts nodes)
   (define (alike counts node) (cons counts (cons (%node-axes node) (%node-sizes node))))
@@ -53,11 +58,13 @@
 (define (%plan-aside? plan) (vector-ref plan 6))
 (define (%plan-devices plan) (vector-ref plan 7))
 (define (%part-places n plan) (vector-ref (vector-ref plan 8) n))
+(define (%plan-takers n plan) (vector-ref (vector-ref plan 10) n))
+(define (%parts-kept? n plan) (vector-ref (vector-ref plan 11) n))
 (define (%plan-file plan n) (let ((n+file (vector-ref plan 9))) (if n+file (if (= n (car n+file)) (cdr n+file) #f) #f)))
 
 ; --- what is said of a plan
 
-(define (%note-plan steps layouts view)
+(define (%note-plan steps layouts kept view)
   (let ((nodes (vector-ref view 0)))
     (%note-tiles (map (lambda ((cons kind step))
                         (if (eq? kind 'segment)
@@ -66,7 +73,7 @@
                             (let* ((node (vector-ref nodes step)) (parts (%parts-of-operand node layouts)))
                               (if parts (vector (list (%node-operator node)) parts 0 0. 0.) (%node-operator node)))))
                       steps)
-                 (apply + (map (lambda (step) (%bytes-given step view)) steps)) (%aside? layouts nodes)
+                 (apply + (map (lambda (step) (%bytes-given step view)) steps)) (if (%aside? kept nodes) (%bytes-in-parts kept nodes) 0)
                  (let ((placed (filter (lambda (node) (<= 0 (%node-place node))) (vector->list nodes)))) (if (null? placed) -1 (%node-place (car placed)))))))
 ; Names of operators as programs say them.
 (define (%names-of numbers nodes) (map (lambda (n) (%shown-operator (%node-operator (vector-ref nodes n)))) numbers))
@@ -86,10 +93,10 @@
                     (cond ((not n) '((0 . 1)))
                           ((< count 4) (map (lambda (i) (cons i 1)) (iota count)))
                           (else (list '(0 . 1) (cons (%longest (quotient count 2) count n) (- count 2)) (cons (- count 1) 1))))))))
-; Of what a step gives to others.
+; Of what a step gives to others that is kept for them.
 (define (%bytes-given step view)
   (apply + (map (lambda (n) (if (%any? (lambda (by) (<= 0 by)) (vector-ref (vector-ref view 1) n)) (%bytes-of-node (vector-ref (vector-ref view 0) n)) 0))
-                (if (eq? (car step) 'segment) (vector-ref (cdr step) 3) (list (cdr step))))))
+                (if (eq? (car step) 'segment) (%kept-of (vector-ref (cdr step) 3) (%members-of (cdr step)) view) (list (cdr step))))))
 (define (%members-of segment) (map (lambda (member) (vector-ref member 0)) (vector-ref segment 1)))
 
 ; Where one operator alone takes more than all memory, of one tile or as a whole, nothing would help but to do otherwise. What is pointwise may be done
@@ -126,12 +133,25 @@
                                   (cond ((vector-ref layouts n) "a file for such borders (--spill), or more memory would help")
                                         ((pair? readers) in-place-of-a-whole)
                                         (else "a mean or another sum over it within f, tiled->npy, or more memory would help"))))))
-                    (vector-ref segment 3)))
+                    (%kept-of (vector-ref segment 3) (%members-of segment) view)))
         (let* ((node (vector-ref nodes (cdr step))) (operands (filter (lambda (n) (not (vector-ref layouts n))) (%nodes-in (%node-operands node))))
                (bytes (+ (%bytes-of-node node) (if (%pointwise? (%node-operator node)) 0 (fold-left max 0 (map (lambda (n) (%bytes-of-node (vector-ref nodes n))) operands))))))
           (if (if (view? node) #f (< budget bytes))
               (said (cdr step) bytes (format "each part of its result needs all of its operand, so it is computed as a whole, ~a" (%node-sizes node))
                     in-place-of-a-whole))))))
+; All that segments give is there at once where there is to be a derivative, but what is in a file.
+(define (%check-that-borders-fit steps kept view)
+  (let* ((nodes (vector-ref view 0))
+         (borders (append-map (lambda ((cons kind step)) (if (eq? kind 'segment) (%kept-of (vector-ref step 3) (%members-of step) view) '())) steps))
+         (small (filter (lambda (n) (if (vector-ref kept n) (not (%for-file? (vector-ref nodes n) (vector-ref kept n))) #f)) borders))
+         (here (if (%aside? kept nodes) (append small (filter (lambda (n) (not (vector-ref kept n))) borders)) borders))
+         (bytes (apply + (map (lambda (n) (%bytes-of-node (vector-ref nodes n))) here))))
+    (if (< (memory-budget) bytes)
+        (error (format "the borders of what is tiled do not fit into the memory: its derivative needs all of them, ~a bytes, and --memory has ~a; ~a, or more memory would help"
+                       bytes (memory-budget)
+                       (cond ((= 0 (%file-budget)) "a file for them (--spill), with memory for tiles beside it, fewer norms over all places")
+                             ((pair? small) (format "fewer tiles, as no part of less than ~a bytes goes to the file" %least-in-file))
+                             (else "less that is computed as a whole")))))))
 ; (bytes . sizes) of the largest region, of operands that are no lists.
 (define (%largest-operand operands regions nodes)
   (fold-left (lambda (most o region)
@@ -159,13 +179,31 @@
                                         #f))
                                   (vector->list nodes) (iota (vector-length nodes))))
                steps)))
-; Parts go to the file that waits for them (--spill) where with their cotangents they would take more than a quarter of the memory budget.
-(define (%aside? layouts nodes)
+; By node the reductions that take its parts as they come from their tiles. What nobody else reads beyond its segment is not kept.
+(define (%takers layouts view)
+  (let ((nodes (vector-ref view 0)))
+    (list->vector (map (lambda (n layout users)
+                         (if (if layout (not (%input? (vector-ref nodes n))) #f) (filter (lambda (by) (%takes-parts? (vector-ref nodes by) n)) (%distinct users)) '()))
+                       (iota (vector-length nodes)) (vector->list layouts) (vector->list (vector-ref view 1))))))
+(define (%kept-parts steps layouts view)
+  (fold-left (lambda (kept (cons kind step))
+               (if (eq? kind 'segment)
+                   (fold-left (lambda (kept n) (vector-update kept n (vector-ref layouts n))) kept (%kept-of (vector-ref step 3) (%members-of step) view))
+                   kept))
+             (vector-map (lambda (layout) #f) layouts) steps))
+; Of outputs of a segment with these members those that others than such reductions read.
+(define (%kept-of outputs members view)
+  (let ((inside (%marked members (make-vector (vector-length (vector-ref view 0)) #f))))
+    (define (keeps? by n) (cond ((< by 0) #t) ((vector-ref inside by) #f) (else (not (%takes-parts? (vector-ref (vector-ref view 0) by) n)))))
+    (filter (lambda (n) (%any? (lambda (by) (keeps? by n)) (vector-ref (vector-ref view 1) n))) outputs)))
+; Parts that are no smaller than it takes go to the file that waits for them (--spill) where with their cotangents they would take more than a quarter of the memory budget.
+(define (%aside? kept nodes)
   (if (if (memory-budget) (< 0 (%file-budget)) #f)
-      (< (quotient (memory-budget) 8) (%bytes-in-parts layouts nodes))
+      (< (quotient (memory-budget) 8) (%bytes-in-parts kept nodes))
       #f))
-(define (%bytes-in-parts layouts nodes)
-  (apply + (map (lambda (node layout) (if (if layout (not (%input? node)) #f) (%bytes-of-node node) 0)) (vector->list nodes) (vector->list layouts))))
+(define (%bytes-in-parts kept nodes)
+  (apply + (map (lambda (node kept) (if (if kept (%for-file? node kept) #f) (%bytes-of-node node) 0)) (vector->list nodes) (vector->list kept))))
+(define (%for-file? node counts) (<= %least-in-file (quotient (%bytes-of-node node) (apply * counts))))
 (define (%bytes-of-node node) (* (%bytes-of (%node-type node)) (apply * (%node-sizes node))))
 
 (define (%varying nodes inputs varying-leaves)
@@ -226,7 +264,7 @@
 
 ; Of a budget what is left by inputs and borders with their cotangents, and by parameters with their gradients and those of one tile, is divided
 ; between a tile and more borders, in the one of some ways that makes least work. Where it would be little, or more work, and there is a file for
-; borders (--spill), a tile has a quarter of the memory. Without a budget a tile may hold 64 MiB. Where tiles are dealt over devices, there is one more
+; borders (--spill), a tile has a quarter of what memory the file leaves; of little, where tiles would be smaller than pays, it may have a third. Without a budget a tile may hold 64 MiB. Where tiles are dealt over devices, there is one more
 ; than those at a time, each device has parameters and gradients of its own, and a tile is no heavier than what the smallest of them has left by these.
 (define (%grouped-by-budget stages leaves inputs view devices)
   (let* ((budget (memory-budget)) (nodes (vector-ref view 0)) (most (%largest-of (map %node-space (vector->list nodes))))
@@ -237,9 +275,11 @@
     (define (work-of grouped) (apply + (map (lambda (groups) (apply + (map cadr groups))) grouped)))
     (if budget
         (let* ((memory (- (quotient (* 9 budget) 10) (* (+ 3 (* 2 (length devices))) of-leaves) (* 2 (apply + (map %bytes-of-tensor inputs)))))
-               (outputs (append-map (lambda (members) (%outputs members view)) stages))
+               (outputs (append-map (lambda (members) (%kept-of (%outputs members view) members view)) stages))
                (rest (- memory (* 2 (apply + (map bytes-of-node (filter (lambda (n) (not (eqv? n (vector-ref view 4)))) outputs)))))))
-          (define (by-file) (grouped (quotient (max %least-bytes (quotient memory 4)) in-work) (quotient (%file-budget) 4) (%view-by-file view)))
+          (define (by-file)
+            (let* ((memory (- memory %bytes-of-file)) (limit (max (quotient memory 4) (min %least-bytes (max (quotient memory 3) (quotient budget 16))))))
+              (grouped (quotient limit in-work) (quotient (%file-budget) 4) (%view-by-file view))))
           (define (in-memory)
             (fold-left (lambda (best part) (let ((new (divided rest part))) (if (< (work-of new) (work-of best)) new best))) (divided rest 2) '(1 3)))
           (cond ((= 0 (%file-budget)) (in-memory))
@@ -404,8 +444,8 @@
 ; border in any case.
 (define (%cuts members room view)
   (let* ((nodes (vector-ref view 0)) (users (vector-ref view 1))
-         (borders (%marked (%outputs members view) (make-vector (vector-length nodes) #f))))
-    (define (last-use n) (fold-left max n (vector-ref users n)))
+         (none (make-vector (vector-length nodes) #f)) (inside (%marked members none)) (borders (%marked (%kept-of (%outputs members view) members view) none)))
+    (define (last-use n) (fold-left max n (filter (lambda (by) (if (< by 0) #f (vector-ref inside by))) (vector-ref users n))))
     (define (bytes-of n) (let ((node (vector-ref nodes n))) (* 2 (%bytes-of (%node-type node)) (apply * (%node-sizes node)))))
     (define quarters (map (lambda (i) (quotient (* i (length members)) 4)) '(1 2 3)))
     (let %cuts/loop ((first '()) (rest members) (alive '()) (before 0) (cuts '()))

@@ -1,6 +1,7 @@
-; Reductions along axes of space of a border in parts, or of an array in a file (tiles.scm): each part is reduced, and what it gives is added to that of the others, or compared
-; with it, at the place of the result that it lies over. So the border is never in memory as a whole. Where some axes of space stay, there are several
-; such places, one behind the other along these.
+; Reductions along axes of space of a border that tiles give, or of an array in a file (tiles.scm): each part is reduced, and what it gives is put together
+; with that of the others, in the order of tiles, at the place of the result that it lies over. Where some axes of space stay, there are several such
+; places, one behind the other along these. A part is reduced as it comes from its tile, and kept only where others read it too; so of a border that
+; reductions alone read no more than a part is ever in memory, and an array in a file is read part by part.
 
 ; Operands are the border, axes, and whether these are kept. Sums of integers and of bf16 are rounded otherwise; means and what else of integers is
 ; f32 comes of parts in f64. `greatest` and `sum-of-exponentials` are of the library alone: what softmax needs of its line (tile-rewrites.scm).
@@ -52,70 +53,109 @@
 (define (%place-box places tile) (vector-ref (vector-ref places 5) tile))
 (define (%result-box places tile)
   (let ((box (%place-box places tile)) (axes (vector-ref places 2))) (cons (%at-axes axes (car box) 0) (%at-axes axes (cdr box) 1))))
-; Of a result what is there.
-(define (%there-of t places tile) (if (vector-ref places 4) t (%slice t (%result-box places tile))))
+; Of a result what is there, where the part is.
+(define (%there-of t places tile part)
+  (let ((there (if (vector-ref places 4) t (%slice t (%result-box places tile)))))
+    (if (eq? (tensor-residence there) (tensor-residence part)) there (to-device there (tensor-residence part)))))
 
 ; --- values
 
+; What reads parts as they come from their tiles: all but what needs another reduction of all parts first.
+(define (%takes-parts? node n)
+  (if (%node-near? node) #f (if (eq? (%node-operator node) 'sum-of-exponentials) #f (%reduces? node n))))
+
+; A reduction while parts come: #(number places reducer states), by place of the result (tile . state), the first tile that lies over it, or 0.
+(define (%reduction n values plan)
+  (let ((places (%reduced-places n plan))) (vector n places (%reducer n values places plan) (make-vector (%place-of-tile #f places) 0))))
+(define (%with-part-reduced reduction part tile)
+  (if (tensor? part)
+      (let* ((reducer (vector-ref reduction 2)) (states (vector-ref reduction 3)) (place (%place-of-tile tile (vector-ref reduction 1)))
+             (known (vector-ref states place)) (new ((vector-ref reducer 0) part tile)))
+        (vector-update reduction 3
+                       (vector-update states place (if (pair? known) (cons (car known) ((vector-ref reducer 1) (cdr known) new)) (cons tile new)))))
+      reduction))
+; Values with the result, and with what its derivative is made of beside that, if there is to be one.
+(define (%with-reduced reduction values plan)
+  (let* (((list n places reducer states) (vector->list reduction))
+         (pieces (map (lambda ((cons tile state)) (cons tile ((vector-ref reducer 2) state))) (filter pair? (vector->list states))))
+         (all (if (vector-ref places 4)
+                  (cdar pieces)
+                  (fold-left (lambda (whole (cons tile piece)) (%with-piece whole piece (%result-box places tile) (vector-ref places 3))) 0 pieces))))
+    (vector-update (vector-update values n (let ((node (vector-ref (%plan-nodes plan) n))) (view (%in-type (%node-type node) (car all)) (%node-sizes node))))
+                   (%beside n plan) (if (vector-ref (%plan-varying plan) n) (cdr all) #f))))
+; Where that stands among the values.
+(define (%beside n plan) (+ n (vector-length (%plan-nodes plan))))
+; Of parts that are there, or of an array in a file, of which each is read when it is wanted.
 (define (%reduced n values plan)
-  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (places (%reduced-places n plan)) (parts (vector-ref values (cdar (%node-operands node)))))
-    (view (%in-type (%node-type node)
-                    (case (%node-operator node)
-                      ((sum) (%sum-of-parts parts places))
-                      ((mean) (/ (%sum-of-parts parts places) (%reduced-count node nodes)))
-                      ((variance)
-                       (let ((m (%mean-beside n values plan places)))
-                         (/ (%over-parts parts places (lambda (part tile) (%squares-about (%there-of m places tile) part (vector-ref places 2))) +) (%reduced-count node nodes))))
-                      ((max-over) (%extreme-of-parts parts places #t))
-                      ((min-over) (%extreme-of-parts parts places #f))
-                      ((argmax) (cdr (%first-of-parts parts places #t)))
-                      ((argmin) (cdr (%first-of-parts parts places #f)))
-                      ((greatest) (%greatest-of-parts parts places))
-                      ((sum-of-exponentials) (%exponentials-of-parts parts places (vector-ref values (cdr (caddr (%node-operands node))))))
-                      (else (let ((most (%greatest-of-parts parts places))) (%log-of-sum most (%exponentials-of-parts parts places most))))))
-          (%node-sizes node))))
+  (let* ((node (vector-ref (%plan-nodes plan) n)) (parts (vector-ref values (cdar (%node-operands node)))) (tiles (apply * (%operand-layout node plan))))
+    (let %reduced/loop ((tile 0) (reduction (%reduction n values plan)))
+      (if (= tile tiles)
+          (%with-reduced reduction values plan)
+          (%reduced/loop (+ tile 1) (%with-part-reduced reduction (%part-of parts (vector-ref reduction 1) tile) tile))))))
+(define (%part-of parts places tile)
+  (if (vector? parts)
+      (vector-ref parts tile)
+      (let ((box (%place-box places tile))) (if box (%read-box parts box) '()))))
+
+; #(of-part together ended): the state that a part gives, that of two, the first one's tiles in front, and of the last one the result and what is
+; beside it, or 0. All have the axes that are reduced.
+(define (%reducer n values places plan)
+  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (axes (vector-ref places 2)) (count (%reduced-count node nodes)))
+    (define (alone t) (cons t 0))
+    (define (sum-of part tile) (sum part axes #t))
+    (case (%node-operator node)
+      ((sum) (vector sum-of + alone))
+      ((mean) (vector sum-of + (lambda (total) (alone (/ total count)))))
+      ((variance)
+       (vector (lambda (part tile)
+                 (let ((n (%count-along axes (size part))) (part (%of-floats part))) (list n (mean part axes #t) 0 (* n (variance part axes #t)))))
+               %squares-together
+               (lambda ((list n from further squares)) (cons (/ squares count) (+ from (/ further count))))))
+      ((max-over) (%extreme places #t (vector-ref (%plan-varying plan) n)))
+      ((min-over) (%extreme places #f (vector-ref (%plan-varying plan) n)))
+      ((argmax) (%first-extreme places #t (lambda ((cons a i)) (alone i))))
+      ((argmin) (%first-extreme places #f (lambda ((cons a i)) (alone i))))
+      ((greatest) (vector (lambda (part tile) (%greatest part axes)) max alone))
+      ((sum-of-exponentials)
+       (let ((most (vector-ref values (cdr (caddr (%node-operands node))))))
+         (vector (lambda (part tile) (sum (exp (- (%of-floats part) (%there-of most places tile part))) axes #t)) + alone)))
+      (else (vector (lambda (part tile) (let* ((part (%of-floats part)) (most (%greatest part axes))) (cons most (sum (exp (- part (%bounded most))) axes #t))))
+                    %exponentials-together
+                    (lambda ((cons most total)) (let ((y (+ most (log (where (%bounded? most) total 1))))) (cons y y))))))))
 (define (%in-type type t) (if (eq? type (tensor-type t)) t (cast t type)))
 (define (%of-floats part) (if (memq (tensor-type part) '(f32 f64 bf16)) part (cast part 'f64)))
-(define (%sum-of-parts parts places) (let ((axes (vector-ref places 2))) (%over-parts parts places (lambda (part tile) (sum part axes #t)) +)))
-; The sum of squared distances from m. A part's own mean and variance only read it, where distances would be another tensor of its size.
-(define (%squares-about m part axes)
-  (let ((sizes (size part)) (part (%of-floats part)))
-    (* (apply * (map (lambda (axis) (list-ref sizes axis)) axes)) (+ (variance part axes #t) (square (- (mean part axes #t) m))))))
-; What is before the operator in the graph may have the mean already, most often next to it.
-(define (%mean-beside n values plan places)
-  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (from (cdar (%node-operands node))))
-    (define (known? m)
-      (let ((other (vector-ref nodes m)))
-        (if (eq? 'mean (%node-operator other)) (if (equal? (%node-operands other) (%node-operands node)) (tensor? (vector-ref values m)) #f) #f)))
-    (let %mean/loop ((m (- n 1)))
-      (cond ((= m from) (/ (%sum-of-parts (vector-ref values from) places) (%reduced-count node nodes)))
-            ((known? m) (view (vector-ref values m) (vector-ref places 3)))
-            (else (%mean/loop (- m 1)))))))
-
-; A softmax is a function of each element, of the largest, which is a constant to it, and of the sum of exponentials of distances from that.
-(define (%greatest-of-parts parts places)
-  (let ((axes (vector-ref places 2))) (stop-gradient (%over-parts parts places (lambda (part tile) (max-over part axes #t)) max))))
-(define (%exponentials-of-parts parts places most)
-  (%over-parts parts places (lambda (part tile) (sum (exp (- (%of-floats part) (%there-of most places tile))) (vector-ref places 2) #t)) +))
-; Where the largest is infinite it is the result.
-(define (%log-of-sum most total) (+ most (log (where (= (- most most) 0) total 1))))
+(define (%count-along axes sizes) (exact->inexact (apply * (map (lambda (axis) (list-ref sizes axis)) axes))))
+; (count from further squares): how many elements, the mean of the first part, the sum of what the others lie further, which stays small wherever zero is,
+; and the sum of squared distances from the mean of all. Those about two means are more by what these lie apart. What comes is one part.
+(define (%squares-together (list n from further squares) (list m mean none others))
+  (let* ((distance (- mean from)) (apart (- distance (/ further n))))
+    (list (+ n m) from (+ further (* m distance)) (+ squares others (* (square apart) (* n (/ m (+ n m))))))))
+; The largest is a constant to a function of it and of the sum of exponentials of distances from it. Where it is infinite it is the result.
+(define (%greatest part axes) (stop-gradient (max-over part axes #t)))
+(define (%bounded? most) (= (- most most) 0))
+(define (%bounded most) (where (%bounded? most) most 0))
+(define (%exponentials-together (cons a total) (cons b other))
+  (let ((most (max a b)))
+    (define (less from) (exp (where (= from most) 0 (- from most))))
+    (cons most (+ (* total (less a)) (* other (less b))))))
 
 ; --- extremes
 
-; The derivative goes to the first of equals in row-major order. Where tiles are cut along the first of the axes alone, that is their order too.
-(define (%extreme-of-parts parts places largest?)
+; The derivative goes to the first of equals in row-major order, of which it needs the index. Where tiles are cut along the first of the axes alone, that
+; is their order too.
+(define (%extreme places largest? varies?)
   (let* ((from (vector-ref places 0)) (axes (vector-ref places 2)) (long (filter (lambda (axis) (< 1 (list-ref (%node-sizes from) axis))) axes)))
-    (if (%every? (lambda (axis) (if (memv axis axes) (= axis (car long)) #t)) (%cut-axes (vector-ref places 1) (%node-axes from)))
-        (%over-parts parts places (lambda (part tile) ((if largest? max-over min-over) part axes #t)) (if largest? max min))
-        (car (%first-of-parts parts places largest?)))))
-; (extremes . indices): the first of each line of the whole.
-(define (%first-of-parts parts places largest?)
+    (if (if varies? #f (%every? (lambda (axis) (if (memv axis axes) (= axis (car long)) #t)) (%cut-axes (vector-ref places 1) (%node-axes from))))
+        (vector (lambda (part tile) ((if largest? max-over min-over) part axes #t)) (if largest? max min) (lambda (t) (cons t 0)))
+        (%first-extreme places largest? (lambda (extreme+index) extreme+index)))))
+; Its states are (extremes . indices), of the first of each line.
+(define (%first-extreme places largest? ended)
   (let ((axes (vector-ref places 2)) (sizes (%node-sizes (vector-ref places 0))))
-    (%over-parts parts places
-                 (lambda (part tile)
-                   (cons ((if largest? max-over min-over) part axes #t) (%index-in-whole (%first-index part axes largest?) (%place-box places tile) axes sizes)))
-                 (lambda ((cons a i) (cons b j))
-                   (let ((later? (%later? a i b j largest?))) (cons (where later? b a) (where later? j i)))))))
+    (vector (lambda (part tile)
+              (cons ((if largest? max-over min-over) part axes #t) (%index-in-whole (%first-index part axes largest?) (%place-box places tile) axes sizes)))
+            (lambda ((cons a i) (cons b j))
+              (let ((later? (%later? a i b j largest?))) (cons (where later? b a) (where later? j i))))
+            ended)))
 ; Whether b at j comes before a at i: it is more extreme, or a NaN, or as much so and in front of it.
 (define (%later? a i b j largest?)
   (where (= a a)
@@ -142,43 +182,23 @@
                         (+ found (view (* step (+ (list-ref (car box) (car axes)) (arange extent 'i64 residence)))
                                        (%with-item (map (lambda (n) 1) sizes) (car axes) extent))))))))
 
-; --- the result, with its axes kept, of what f gives of each part: at each place of the result put together in the order of tiles. Pairs are two results.
-(define (%over-parts parts places f together)
-  (define (at-place tiles)
-    (fold-left (lambda (known tile)
-                 (let ((part (%part-of parts places tile)))
-                   (if (tensor? part)
-                       (let ((new (f part tile))) (if (eqv? known 0) new (together known new)))
-                       known)))
-               0 tiles))
-  (let ((by-place (%tiles-by-place (vector-ref places 1) (%node-axes (vector-ref places 0)) (vector-ref places 2))))
-    (if (vector-ref places 4)
-        (at-place (car by-place))
-        (let %over-parts/loop ((left by-place) (whole 0))
-          (if (null? left)
-              whole
-              (let ((there (filter (lambda (tile) (%place-box places tile)) (car left))))
-                (%over-parts/loop (cdr left)
-                                  (if (null? there) whole (%with-piece whole (at-place there) (%result-box places (car there)) (vector-ref places 3))))))))))
-; Of an array in a file a part is read when it is wanted.
-(define (%part-of parts places tile)
-  (if (vector? parts)
-      (vector-ref parts tile)
-      (let ((box (%place-box places tile))) (if box (%read-box parts box) '()))))
+; --- places of the result
+
+; Pairs are two results.
 (define (%with-piece whole piece box sizes)
-  (if (pair? piece)
-      (cons (%with-piece (if (pair? whole) (car whole) 0) (car piece) box sizes) (%with-piece (if (pair? whole) (cdr whole) 0) (cdr piece) box sizes))
-      (with-part (if (tensor? whole) whole (fill sizes 0 (tensor-type piece) (tensor-residence piece))) piece (car box))))
-; Tiles that lie over the same place of the result, in their order.
-(define (%tiles-by-place counts axes reduced)
-  (if (null? counts)
-      '((0))
-      (let* ((axis (if (null? axes) #f (car axes))) (numbers (iota (if axis (car counts) 1)))
-             (others (%tiles-by-place (cdr counts) (if (null? axes) '() (cdr axes)) reduced)))
-        (define (with i tile) (+ i (* (car counts) tile)))
-        (if (memv axis reduced)
-            (map (lambda (tiles) (append-map (lambda (tile) (map (lambda (i) (with i tile)) numbers)) tiles)) others)
-            (append-map (lambda (tiles) (map (lambda (i) (map (lambda (tile) (with i tile)) tiles)) numbers)) others)))))
+  (cond ((pair? piece)
+         (cons (%with-piece (if (pair? whole) (car whole) 0) (car piece) box sizes) (%with-piece (if (pair? whole) (cdr whole) 0) (cdr piece) box sizes)))
+        ((tensor? piece) (with-part (if (tensor? whole) whole (fill sizes 0 (tensor-type piece) (tensor-residence piece))) piece (car box)))
+        (else whole)))
+; The number of the place over which a tile lies, along the axes that stay; of no tile how many places there are.
+(define (%place-of-tile tile places)
+  (let %place/loop ((counts (vector-ref places 1)) (axes (%node-axes (vector-ref places 0))) (tile tile) (place 0) (step 1))
+    (if (null? counts)
+        (if tile place step)
+        (let ((stays? (if (null? axes) #f (if (car axes) (not (memv (car axes) (vector-ref places 2))) #f))))
+          (%place/loop (cdr counts) (if (null? axes) '() (cdr axes)) (if tile (quotient tile (car counts)) #f)
+                       (if (if tile stays? #f) (+ place (* step (remainder tile (car counts)))) place)
+                       (if stays? (* step (car counts)) step))))))
 (define (%plus a b) (cond ((eqv? b 0) a) ((eqv? a 0) b) (else (+ a b))))
 
 ; --- derivatives. What comes through a reduction is added to the cotangent of each part when its tile is swept: a term is a procedure of that, or 0, of
@@ -191,24 +211,30 @@
           (vector-update terms number (cons (%term n values (view c (vector-ref places 3)) places plan) (if (pair? others) others '()))))
         terms)))
 (define (%term n values c places plan)
-  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (parts (vector-ref values (cdar (%node-operands node)))))
+  (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (beside (vector-ref values (%beside n plan))))
     (define (alone c)
-      (lambda (sum part tile) (let ((term (%there-of c places tile))) (if (tensor? sum) (+ sum term) (expand-tensor term (size part))))))
+      (lambda (sum part tile) (let ((term (%there-of c places tile part))) (if (tensor? sum) (+ sum term) (expand-tensor term (size part))))))
     (define (times c f known)
       (lambda (sum part tile)
-        (let ((factor (%there-of c places tile)) (x (f part (%there-of known places tile)))) (if (tensor? sum) (weighted-sum sum x 1 factor) (* factor x)))))
+        (let ((factor (%there-of c places tile part)) (x (f part (%there-of known places tile part)))) (if (tensor? sum) (weighted-sum sum x 1 factor) (* factor x)))))
     (case (%node-operator node)
       ((sum) (alone c))
       ((mean) (alone (/ c (%reduced-count node nodes))))
-      ((variance) (times (/ (* 2 c) (%reduced-count node nodes)) - (%mean-beside n values plan places)))
+      ((variance) (times (/ (* 2 c) (%reduced-count node nodes)) - beside))
       ((sum-of-exponentials) (times c (lambda (part most) (exp (- part most))) (vector-ref values (cdr (caddr (%node-operands node))))))
-      ((logsumexp) (times c %slope-of-log-of-sum (view (vector-ref values n) (vector-ref places 3))))
+      ((logsumexp) (times c %slope-of-log-of-sum beside))
       (else
-       (let ((first (cdr (%first-of-parts parts places (eq? 'max-over (%node-operator node))))) (sizes (%node-sizes (vector-ref places 0))))
+       (let ((sizes (%node-sizes (vector-ref places 0))))
          (lambda (sum part tile)
-           (let ((term (where (= (%indices-of-places (%place-box places tile) (vector-ref places 2) sizes (tensor-residence part)) (%there-of first places tile))
-                              (%there-of c places tile) 0)))
+           (let ((term (where (= (%indices-of-places (%place-box places tile) (vector-ref places 2) sizes (tensor-residence part)) (%there-of beside places tile part))
+                              (%there-of c places tile part) 0)))
              (if (tensor? sum) (+ sum term) term))))))))
 ; As the operator has it: infinitely much is all of the sum, infinitely little none of it.
 (define (%slope-of-log-of-sum part y) (exp (where (= part -inf.0) -inf.0 (where (= part y) 0 (- part y)))))
 (define (%with-terms c terms part tile) (fold-left (lambda (c term) (term c part tile)) c terms))
+; Of a part that is not kept, within the tape of its tile: a number whose derivative these are. Its cotangent is 1.
+(define (%as-terms part terms tile)
+  (%with-rules (lambda ((list part)) (fill '() 0 (tensor-type part) (tensor-residence part)))
+               (lambda ((list part) y (list dpart)) (sum (* dpart (%with-terms 0 terms part tile))))
+               (lambda ((list part) y c) (list (%with-terms 0 terms part tile)))
+               (list part)))

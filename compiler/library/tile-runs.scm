@@ -1,8 +1,9 @@
 ; Runs of what is tiled (tiles.scm), along a plan (tile-plans.scm): values, and one tile of them. Which boxes a tile needs is in tile-boxes.scm, how
 ; an operator is computed on these in tile-parts.scm; derivatives are in tile-sweeps.scm.
 
-; --- running: values by number, #f where there are none yet or no longer. A border that only tiles and reductions over space (tile-reductions.scm) read stays in the parts
-; that the tiles of its segment gave (%layouts): a vector of these.
+; --- running: values by number, #f where there are none yet or no longer. A border that only tiles and reductions over space (tile-reductions.scm) read
+; stays in the parts that the tiles of its segment gave (%layouts): a vector of these, or '() where reductions have taken them all. Behind the values of
+; all nodes stands what derivatives of reductions are made of (%beside).
 
 ; (outputs values): values are those that a sweep will read, if there is to be one, and else #f.
 (define (%graph-values plan inputs leaves keep?)
@@ -20,10 +21,10 @@
                         (make-vector (vector-length nodes) #f))))
     (fold-left (lambda (values (cons step dead))
                  (let ((values (if (eq? (car step) 'whole)
-                                   (vector-update values (cdr step) (%whole-value (cdr step) values leaves plan))
-                                   (%with-values (vector-ref (cdr step) 3) (%segment-value (cdr step) values leaves deals plan) values))))
+                                   (%with-whole (cdr step) values leaves plan)
+                                   (%with-segment (cdr step) values leaves deals plan))))
                    (fold-left (lambda (values n) (vector-update values n #f)) values dead)))
-               (list->vector (append inputs (map (lambda (i) #f) (iota (- (vector-length nodes) (length inputs))))))
+               (list->vector (append inputs (map (lambda (i) #f) (iota (- (* 2 (vector-length nodes)) (length inputs))))))
                (%with-dropped (reverse steps) nodes kept '()))))
 
 ; Tiles are dealt by turns over devices, which have copies of the leaves: a vector of (device . leaves). Without devices all is where it is, and the
@@ -48,15 +49,17 @@
         (%with-dropped (cdr steps) nodes (%marked dead kept) (cons (cons (car steps) dead) l)))))
 (define (%step-reads step nodes)
   (if (eq? (car step) 'whole)
-      (let ((node (vector-ref nodes (cdr step))))
-        (append (if (eq? (%node-operator node) 'logsumexp) (list (cdr step)) '()) (%nodes-in (%node-operands node)))) ; its derivative is made of its value
+      (%nodes-in (%node-operands (vector-ref nodes (cdr step))))
       (vector-ref (cdr step) 2)))
 (define (%with-values numbers new values)
   (if (null? numbers) values (%with-values (cdr numbers) (cdr new) (vector-update values (car numbers) (car new)))))
 
-(define (%whole-value n values leaves plan)
+; What has taken parts as they came has its value by then.
+(define (%with-whole n values leaves plan)
   (let ((node (vector-ref (%plan-nodes plan) n)))
-    (if (%operand-layout node plan) (%reduced n values plan) (%applied node values leaves))))
+    (cond ((tensor? (vector-ref values n)) values)
+          ((%operand-layout node plan) (%reduced n values plan))
+          (else (vector-update values n (%applied node values leaves))))))
 (define (%applied node values leaves)
   (let* ((operands (map (lambda (o) (%operand-value o values leaves)) (%node-operands node)))
          (operator (%node-operator node)))
@@ -89,13 +92,13 @@
     ((vector) (list->vector (%filled (cdr t) values leaves)))
     (else (%operand-value t values leaves))))
 
-; --- a segment: its outputs, in their order
+; --- a segment: values with its outputs, and with the results of reductions that took parts of these
 
-(define (%segment-value segment values leaves deals plan)
-  (let* ((prepared (%prepared segment leaves)) (tiles (apply * (vector-ref segment 0))) (home (%home plan))
-         (layouts (map (lambda (n) (%layout n plan)) (vector-ref segment 3))))
-    (let %segment/loop ((tile 0) (done '()) (borders (%new-borders segment layouts plan #f)))
-      (define (again) (%segment/loop 0 '() (%new-borders segment layouts plan #t))) ; a file that was begun is gone
+(define (%with-segment segment values leaves deals plan)
+  (let* ((outputs (vector-ref segment 3)) (prepared (%prepared segment leaves)) (tiles (apply * (vector-ref segment 0))) (home (%home plan))
+         (kept (map (lambda (n) (%kept-as n plan)) outputs)) (none-reduced (map (lambda (n) (%reductions-of n values plan)) outputs)))
+    (let %segment/loop ((tile 0) (done '()) (borders (%new-borders segment kept plan #f)) (reduced none-reduced))
+      (define (again) (%segment/loop 0 '() (%new-borders segment kept plan #t) none-reduced)) ; a file that was begun is gone
       (cond ((if (< tile tiles) (< (length done) (%in-work deals)) #f)
              (let* ((work (%tile-work segment prepared tile)) (deal (%deal-of tile deals))
                     (slices (%slices-there segment prepared tile (cadr work) values (car deal) plan)))
@@ -103,23 +106,29 @@
                               (append done
                                       (list (cons (caddr work)
                                                   (%tile-values segment (car deal) (car work) (cadr work) (caddr work) slices (cdr deal)
-                                                                (lambda (n box known) (if (%layout n plan) (%own-part n box known segment) (%known-part n box known)))))))
-                              borders)))
+                                                                (lambda (n box known) (if (%parts-kept? n plan) (%own-part n box known segment) (%known-part n box known)))))))
+                              borders reduced)))
             ((pair? done)
-             (let* ((boxes (caar done)) (parts (cdar done)) (done (cdr done)) (borders (%with-parts borders layouts (%all-there parts home) boxes plan)))
-               (if (memq #f borders) (again) (%segment/loop tile done borders))))
+             (let* ((boxes (caar done)) (parts (%all-there (cdar done) home)) (first (- tile (length done))) (done (cdr done))
+                    (reduced (map (lambda (reductions part) (map (lambda (reduction) (%with-part-reduced reduction part first)) reductions)) reduced parts))
+                    (borders (%with-parts borders kept parts boxes plan)))
+               (if (memq #f borders) (again) (%segment/loop tile done borders reduced))))
             (else
-             (let ((ended (map (lambda (border layout)
-                                 (cond (layout (list->vector (reverse border))) ((pair? border) (%file-finished border)) (else border)))
-                               borders layouts)))
-               (if (memq #f ended) (again) ended)))))))
+             (let ((ended (map (lambda (border kept)
+                                 (cond ((eq? kept 'parts) (list->vector (reverse border))) ((pair? border) (%file-finished border)) (else border)))
+                               borders kept)))
+               (if (memq #f ended)
+                   (again)
+                   (fold-left (lambda (values reduction) (%with-reduced reduction values plan)) (%with-values outputs ended values) (append-map (lambda (l) l) reduced)))))))))
+(define (%reductions-of n values plan) (map (lambda (by) (%reduction by values plan)) (%plan-takers n plan)))
 
-(define (%new-borders segment layouts plan again?)
-  (map (lambda (n layout)
-         (cond (layout '())
+(define (%kept-as n plan) (cond ((not (%layout n plan)) 'whole) ((%parts-kept? n plan) 'parts) (else 'nothing)))
+(define (%new-borders segment kept plan again?)
+  (map (lambda (n kept)
+         (cond ((not (eq? kept 'whole)) '())
                ((%plan-file plan n) (if again? (%file-begun (car (%plan-file plan n)) #f) (%plan-file plan n)))
                (else (let ((node (vector-ref (vector-ref segment 5) n))) (%border-of node (%node-sizes node))))))
-       (vector-ref segment 3) layouts))
+       (vector-ref segment 3) kept))
 (define (%border-of node sizes) (%border sizes (%node-type node) (%node-residence node)))
 (define (%border sizes type residence) (%channels-first (fill (%channels-last sizes) 0 type residence)))
 ; Channels lie closest, as convolutions and norms have them.
@@ -131,15 +140,16 @@
 ; Of what goes to a file, (file . number) stands for the whole, or #f where that file is gone.
 ; Each whole is given up before its part goes in, so that this happens in its memory. Of what stays in parts the last one comes first, and 0 is
 ; where there is none.
-(define (%with-parts wholes layouts parts boxes plan)
+(define (%with-parts wholes kept parts boxes plan)
   (if (null? wholes)
       '()
       (let* ((whole (car wholes)) (wholes (cdr wholes)) (part (car parts))
-             (new (cond ((car layouts) (cons (if (tensor? part) (%aside part plan) 0) whole))
+             (new (cond ((eq? (car kept) 'nothing) whole)
+                        ((eq? (car kept) 'parts) (cons (if (tensor? part) (%aside part plan) 0) whole))
                         ((not (tensor? part)) whole)
                         ((pair? whole) (%with-part-put whole part (caar boxes)))
                         (else (with-part whole part (caar boxes))))))
-        (cons new (%with-parts wholes (cdr layouts) (cdr parts) (cdr boxes) plan)))))
+        (cons new (%with-parts wholes (cdr kept) (cdr parts) (cdr boxes) plan)))))
 ; A copy, with elements of its own. Nothing is left of the number that the part replaces.
 (define (%own t)
   (let ((sizes (%channels-last (size t))) (zeros (map (lambda (n) 0) (size t))))

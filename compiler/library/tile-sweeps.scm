@@ -111,7 +111,9 @@
       (let* ((boxes (cadr work)) (slices (%slices-there segment prepared tile boxes values device plan)))
         (cdr (*j (lambda ((cons some-slices some-leaves))
                    (%tile-values segment device (car work) boxes (caddr work) (%merged inputs slices from some-slices)
-                                 (%with-values known some-leaves leaves) %known-part))
+                                 (%with-values known some-leaves leaves)
+                                 (lambda (n box known)
+                                   (let ((part (%known-part n box known))) (if (%only-terms? n terms plan) (%as-terms part (vector-ref terms n) tile) part)))))
                  (cons (%of-numbers from inputs slices) (map (lambda (k) (vector-ref leaves k)) known))
                  (%all-there c device)))))
     (let %sweep/loop ((tile 0) (done '()) (given given) (sums (%with-values outputs (map (lambda (n) 0) outputs) sums)) (dleaves dleaves))
@@ -134,9 +136,13 @@
 (define (%merged numbers l some new)
   (map (lambda (n x) (let ((at (memv n some))) (if at (list-ref new (- (length some) (length at))) x))) numbers l))
 
+; Of what is not kept there are no parts to make terms of before its tile is computed again: there it ends in a number (%as-terms).
 (define (%cotangent-of-part n sum tile box values terms plan)
-  (let ((c (cond ((eqv? sum 0) 0) ((%layout n plan) (vector-ref sum tile)) (else (%slice sum box)))))
-    (if (pair? (vector-ref terms n)) (%with-terms c (vector-ref terms n) (vector-ref (vector-ref values n) tile) tile) c)))
+  (let ((node (vector-ref (%plan-nodes plan) n)) (c (cond ((eqv? sum 0) 0) ((%layout n plan) (vector-ref sum tile)) (else (%slice sum box)))))
+    (cond ((%only-terms? n terms plan) (fill '() 1 (%node-type node) (%node-residence node)))
+          ((pair? (vector-ref terms n)) (%with-terms c (vector-ref terms n) (vector-ref (vector-ref values n) tile) tile))
+          (else c))))
+(define (%only-terms? n terms plan) (if (pair? (vector-ref terms n)) (not (%parts-kept? n plan)) #f))
 ; What is read now is read no more.
 (define (%without-part tile outputs given plan)
   (map (lambda (n sum) (if (if (%layout n plan) (vector? sum) #f) (vector-update sum tile 0) sum)) outputs given))

@@ -35,8 +35,9 @@
           (else (error (string-append who ": expected a list of the names of at least one device, got") names)))))
 
 ; What tiled would do, by segment: the names of its operators, how many tiles along each axis, bytes that the largest holds while it is differentiated,
-; its work as a multiple of what it would be without halos, and bytes of what it gives to others. An operator that is computed as a whole is in the list
-; as well, with #f for tiles, or, where it reduces the parts that tiles gave, with these. A third option that is not #f: of what is written to a file.
+; its work as a multiple of what it would be without halos, and bytes of what it gives that is kept for others. An operator that is computed as a whole is
+; in the list as well, with #f for tiles, or, where it reduces the parts that tiles gave, with these. A third option that is not #f: of what is written to
+; a file.
 (define (tile-plan f x . options)
   (let* ((all? (= 3 (length options)))
          ((list inputs counts devices empty?) (%tiling "tile-plan" f x (if all? (list-head options 2) options)))

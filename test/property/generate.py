@@ -53,6 +53,13 @@ TILES = """(define (in-tiles f t . tiles) (view (apply tiled f (view t '(1 1 2 3
 (define (in-tiles-with-more f t . tiles)
   (let ((all (apply tiled (lambda (z) (let ((y (f z))) (list (mean y) y (sin y) (vector (sum (flip y '(2))))))) (view t '(1 1 2 3)) tiles)))
     (view (+ (* (car all) (cadr all)) (* (vector-ref (cadddr all) 0) (caddr all))) '(2 3))))
+(define (in-tiles-reduced-to reduced f t . tiles)
+  (let ((all (apply tiled (lambda (z) (let ((y (f z))) (cons (tanh y) (reduced y)))) (view t '(1 1 2 3)) tiles)))
+    (view (fold-left (lambda (y one) (+ y (* .1 one))) (car all) (cdr all)) '(2 3))))
+(define (in-tiles-reduced . operands)
+  (apply in-tiles-reduced-to (lambda (y) (list (mean (square y)) (variance y '(2 3) #t) (logsumexp (* 2 y) 2 #t) (sum y '(0 3) #t))) operands))
+(define (in-tiles-extreme . operands)
+  (apply in-tiles-reduced-to (lambda (y) (list (max-over y '(2 3) #t) (min-over (* y y) 3 #t) (variance y 2 #t) (cast (argmax y 2 #t) (tensor-type y)))) operands))
 (define (image t) (view t '(1 1 2 3)))
 (define (part-of t row column) (crop t (list 0 0 row column) '(1 1 2 3)))
 """
@@ -280,7 +287,7 @@ class Generator:
             ] + ([] if self.smooth else [
                 lambda: '(part-of (max-pool (ReLU %s) 2 1 1) %d 1)' % (z, r.randrange(2)),
                 lambda: "(let ((z %s)) (+ z (%s (ReLU z) '(%s) #t)))" % (z, r.choice(['max-over', 'min-over']), r.choice(['2 3', '2', '3', '0 3']))]))()
-        how, tiles = r.choice(['', '', '', '-as-planned', '-too-large', '-with-more']), r.choice(['', ' 1', ' 2', " '(2 3)", " '(1 2)"])
+        how, tiles = r.choice(['', '', '', '-as-planned', '-too-large', '-with-more', '-reduced', '-reduced' if self.smooth else '-extreme']), r.choice(['', ' 1', ' 2', " '(2 3)", " '(1 2)"])
         devices = r.choice(['', '', " '(cpu)", " '(cpu cpu)", " '(cpu cpu cpu)"]) if how != '-as-planned' else ''
         return '(in-tiles%s (lambda (z) %s) %s%s%s)' % (how, z, self.tensor(env, depth - 1), (tiles or ' #f') if devices else tiles, devices)
 

@@ -29,6 +29,18 @@
 (define r (*j (lambda (weights) (loss weights x)) weights 1))
 (define again (checkpoint-*j (lambda (weights) (loss weights x)) weights 1))
 (show (equal? r again)) ; expect: #t
+;;; case reduced-as-it-comes
+; flags: --memory=12MiB
+; Eight channels at full size would be 32 MiB; only a mean of them is wanted, and its gradient.
+(write-npy "reduced-image.npy" (cast (* 30 (abs (image 1024))) 'u8))
+(define x (npy-array "reduced-image.npy"))
+(define (net w x) (let ((y (convolve (cast x 'f32) w 1 1))) (list (mean (square y)) (max-over y '(2 3)) (variance y '(0 2 3)))))
+(define (loss w . tiles) (let ((all (apply tiled (lambda (x) (net w x)) x tiles))) (+ (car all) (sum (cadr all)) (sum (caddr all)))))
+(define w (car weights))
+(define r (*j loss w 1))
+(show (size (cdr r))) ; expect: (8 1 3 3)
+(show (< (far (cdr r) (cdr (*j (lambda (w) (loss w '(9 5))) w 1))) 1e-5)) ; expect: #t
+(show (map (lambda (step) (list (cadr step) (list-ref step 4))) (tile-plan (lambda (x) (mean (tanh (cast x 'f32)))) x '(9 5)))) ; expect: (((9 5) 0) ((9 5) 0))
 ;;; case of-files
 (define x (image 64))
 (write-npy "image.npy" x)

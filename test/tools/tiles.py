@@ -87,6 +87,17 @@ class Tiles(ToolTest):
 (for-each (lambda (devices) (write (equal? (run '()) (run (list devices))))) '((emulated:0 emulated:1) (emulated:1 cpu)))""")
         self.assertEqual(self.vmrun(*self.TWO, "a.scm").output, "#t#t")
 
+    def test_what_is_reduced_as_it_comes_is_dealt(self):
+        self.write("a.scm", """(define x (randn '(2 3 13 11) 'f64 'cpu 1))
+(define w (randn '(3 3 3 3) 'f64 'cpu 2))
+(define (f x) (let ((z (tanh (convolve x w 1 1)))) (list (mean z) (variance z 3) (logsumexp (* 20 z) '(2 3)) (max-over z 2 #t))))
+(define c (map cos (f x)))
+(define (all . devices) (let ((g (lambda (x) (apply tiled f x '(4 3) devices)))) (list (*j g x c) (checkpoint-*j g x c) (j* g x x))))
+(write (map (lambda (devices) (equal? (all) (all devices))) '((emulated:0 emulated:1) (emulated:1 cpu emulated:0))))
+(define (curve f) (gradient (lambda (x) (sumall (square (cdr (*j f x c))))) x))
+(write (< (max-value (abs (- (curve f) (curve (lambda (x) (tiled f x '(4 3) '(emulated:0 emulated:1))))))) 1e-12))""")
+        self.assertEqual(self.vmrun(*self.TWO, "a.scm").output, "(#t #t)#t")
+
     def test_dealt_tiles_go_on_from_a_saved_state(self):
         self.write("a.scm", self.DEALT + "(write (map (lambda (y+g) (list (total (car y+g)) (total (cadr (cdr y+g))))) (list (*j (loss '((emulated:1 emulated:0))) at 1))))"
                    .replace("(total (cadr (cdr y+g)))", "(total (car (cadr y+g))) (total (cddr y+g))"))
@@ -277,7 +288,10 @@ class Tiles(ToolTest):
         os.mkdir(self.path("disk"))
         whole = self.vmrun("--stats", "a.scm")
         self.assertGreater(json.loads(whole.errors)["tensor_peak_bytes"], 36 << 20)
-        self.vmrun("--memory=24MiB", "a.scm", code=3)
+        # Eight of 4 MiB are there at once, which is known beforehand; that their cotangents do not fit beside them is not.
+        self.assertRegex(self.vmrun("--memory=24MiB", "a.scm", code=1).errors,
+                         r"the borders of what is tiled do not fit into the memory: its derivative needs all of them, 33619968 bytes, and --memory has 25165824; a file for them \(--spill\)")
+        self.assertRegex(self.vmrun("--memory=34MiB", "a.scm", code=3).errors, r"borders of what is tiled take 32768 KiB of the memory, .* --spill=DIR gives them a file")
         done = self.vmrun("--memory=24MiB", "--spill=disk,1GiB", "--stats", "a.scm")
         self.assertEqual(done.output, whole.output)
         stats = json.loads(done.errors)
@@ -313,12 +327,42 @@ class Tiles(ToolTest):
 (write (map (lambda (t) (floor (* 1e6 (sumall (abs t))))) (cons (car (*j loss w 1)) (cdr (checkpoint-*j loss w 1)))))""")
         os.mkdir(self.path("disk"))
         whole = self.vmrun("--stats", "a.scm")
-        self.vmrun("--memory=12MiB", "a.scm", code=3)
+        self.vmrun("--memory=12MiB", "a.scm", code=1)
         done = self.vmrun("--memory=6MiB", "--spill=disk,1GiB", "--stats", "a.scm")
         self.assertEqual(done.output, whole.output)
         stats = json.loads(done.errors)
         self.assertGreater(stats["spilled_bytes"], 16 << 20)
         self.assertEqual(self.in_parts(stats["steps"], 5, always=["--spill=disk,1GiB"], first=["--memory=12MiB"]), whole.output)
+
+    # Four norms of 256 x 256 points in f64, of an image of 1.5 MiB.
+    NORMS = """(define x (randn '(1 3 256 256) 'f64 'cpu 1))
+(define w (randn '(4 3 3 3) 'f64 'cpu 2))
+(define (net w x)
+  (let loop ((i 0) (y (convolve x w 1 1)))
+    (if (= i 4) (mean y '(2 3)) (loop (+ i 1) (tanh (car (batch-normalization-training y (ones '(4) 'f64) (zeros '(4) 'f64))))))))
+(define (loss w) (sumall (square (apply tiled (lambda (x) (net w x)) x (map string->number (command-line))))))
+(define g (cdr (checkpoint-*j loss w 1)))
+(write (< (max-value (abs (- g (cdr (*j (lambda (w) (sumall (square (net w x)))) w 1))))) 1e-15))"""
+
+    def test_small_parts_go_to_the_file(self):
+        self.write("a.scm", self.NORMS.split("(write")[0])
+        os.mkdir(self.path("disk"))
+        for tiles in (8, 16):
+            done = self.vmrun("--memory=4MiB", "--spill=disk,1GiB", "--stats", "--explain", "a.scm", str(tiles))
+            self.assertIn("borders      8.0 MiB, in the file of --spill", done.errors)
+            self.assertGreater(json.loads(done.errors.splitlines()[-1])["spilled_bytes"], 15 << 20)
+        # Less than a page of the file stays in memory, and that is said.
+        done = self.vmrun("--memory=4MiB", "--spill=disk,1GiB", "a.scm", "32", code=1)
+        self.assertIn("needs all of them, 8388608 bytes, and --memory has 4194304; fewer tiles, as no part of less than 4096 bytes goes to the file, or more memory", done.errors)
+        self.assertNotIn("in the file", self.vmrun("--memory=32MiB", "--spill=disk,1GiB", "--explain", "a.scm", "32").errors)
+
+    def test_tiles_leave_room_for_the_file(self):
+        self.write("a.scm", self.NORMS)
+        os.mkdir(self.path("disk"))
+        self.assertEqual(self.vmrun("a.scm").output, "#t")
+        self.write("a.scm", self.NORMS.split("(write")[0])
+        for kib in (3400, 3600, 4096, 5000, 6500, 8192):
+            self.vmrun(f"--memory={kib}KiB", "--spill=disk,1GiB", "a.scm")
 
     def test_a_schedule_knows_that_borders_are_in_the_file(self):
         # As memory they would be more than all there is, and the forward pass would be run once more.

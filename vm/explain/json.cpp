@@ -216,7 +216,8 @@ std::string json(const Tiled& t) {
       .raw("steps", list(t.steps, step))
       .number("work", t.work)
       .number("border_bytes", t.border_bytes)
-      .truth("in_file", t.in_file)
+      .truth("in_file", t.file_bytes > 0)
+      .number("file_bytes", t.file_bytes)
       .end();
 }
 

@@ -225,8 +225,10 @@ std::string in_full(const Tiled& t) {
                          bytes_text(step.tile_bytes), step.work);
   }
   end_of_whole();
-  return out + fmt::format("  borders      {}{}\n  work         {:.2f} times that without halos\n", bytes_text(t.border_bytes),
-                           t.in_file ? ", in the file of --spill" : "", t.work);
+  const std::string all = bytes_text(t.border_bytes), there = bytes_text(t.file_bytes);
+  out += fmt::format("  borders      {}", all);
+  if (t.file_bytes > 0) out += fmt::format(", {}in the file of --spill", there == all ? "" : there + " of them ");
+  return out + fmt::format("\n  work         {:.2f} times that without halos\n", t.work);
 }
 
 std::string profile_text(const Gradient& g) {

@@ -22,7 +22,7 @@ struct Tiled {
   std::vector<TiledStep> steps;
   double work = 1;               // of all segments, of what it would be without halos
   std::int64_t border_bytes = 0; // of what steps give to others, without cotangents
-  bool in_file = false;          // and may go to the file of --spill
+  std::int64_t file_bytes = 0;   // of these, what may go to the file of --spill
   bool operator==(const Tiled&) const = default;
 };
 

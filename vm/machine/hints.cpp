@@ -90,6 +90,15 @@ std::string operator_hint(const Engine& engine) {
   return hint;
 }
 
+// Borders of what is tiled, and their cotangents, need not be in memory.
+std::string borders_hint(const Engine& engine) {
+  if (engine.state_spill != 0 || engine.tiled_borders <= engine.live_bytes() / 8) return "";
+  return fmt::format(
+      "\n  borders of what is tiled take {} KiB of the memory, and a derivative needs their cotangents beside them: "
+      "--spill=DIR gives them a file",
+      engine.tiled_borders >> 10);
+}
+
 } // namespace
 
 namespace {
@@ -109,7 +118,7 @@ std::string array_hint(const Engine& engine) {
 } // namespace
 
 std::string memory_hints(const Engine& engine) {
-  return tape_hint(engine) + operator_hint(engine) + recursion_hint(engine) + array_hint(engine);
+  return tape_hint(engine) + operator_hint(engine) + borders_hint(engine) + recursion_hint(engine) + array_hint(engine);
 }
 std::string device_hints(const Engine& engine) { return tape_hint(engine); }
 

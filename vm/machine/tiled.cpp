@@ -45,7 +45,7 @@ explain::Tiled described(Engine& engine, std::span<const Value> operands) {
   if (told.place.find(" at <cairn>/") != std::string::npos) // who called is gone, by a tail call
     if (std::string first = place_in_program(engine, operands[3]); !first.empty()) told.place = std::move(first);
   told.border_bytes = whole_number(operands[1]);
-  told.in_file = operands[2] != value::kFalse;
+  told.file_bytes = whole_number(operands[2]);
   double work = 0, least = 0;
   for_each_item(operands[0], [&](Value v) {
     explain::TiledStep& step = told.steps.emplace_back();
@@ -81,6 +81,7 @@ Value text_of_place(Engine& engine, Value number) { return engine.heap().make_st
 Value shown_operator(Engine& engine, Value name) { return engine.heap().make_symbol(name_of(name)); }
 
 Value note_tiles(Engine& engine, std::span<const Value> operands) {
+  engine.tiled_borders = whole_number(operands[1]) - whole_number(operands[2]);
   explain::Recorder* const recorder = engine.recorder.get();
   if (recorder == nullptr || !(recorder->wishes.text || recorder->wishes.keep)) return value::kUnspecified;
   try {

@@ -53,7 +53,7 @@ inline std::uint64_t bytes_of(const ops::Storage* s) { return static_cast<std::u
 // The elements of what is put aside are in the file, unless something else holds them, too: so they count where that is met.
 inline bool is_in_file(const value::Object* o) {
   const auto* const t = static_cast<const value::TensorObject*>(o);
-  return (o->flags & value::kAside) != 0 && t->tensor.storage->bytes >= ops::Device::kLeastSpilled;
+  return (o->flags & value::kAside) != 0 && t->tensor.storage->bytes >= ops::Device::kLeastAside;
 }
 
 inline const ops::Tensor* tensor_in(const value::Object* o) {

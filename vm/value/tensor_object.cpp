@@ -9,6 +9,7 @@ namespace cairn::value {
 void put_aside(TensorObject& t) {
   if ((t.flags & kAside) != 0 || !t.tensor.storage) return;
   t.flags |= kAside;
+  t.tensor.storage->aside = true;
   t.tensor.storage->device->set_idle(*t.tensor.storage.get());
 }
 
