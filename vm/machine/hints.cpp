@@ -99,10 +99,6 @@ std::string borders_hint(const Engine& engine) {
       engine.tiled_borders >> 10);
 }
 
-} // namespace
-
-namespace {
-
 // Of an array that was read as a whole.
 std::string array_hint(const Engine& engine) {
   const Frame* const frame = engine.runs.empty() ? nullptr : engine.runs.back().top;
@@ -137,10 +133,6 @@ bool has_comma(Value v) {
   return false;
 }
 
-} // namespace
-
-namespace {
-
 // Types of elements as others call them, and what is written here.
 std::string_view hint_of_type(Value given) {
   if (!value::is_symbol(given) && !value::is_string(given)) return "";
@@ -158,10 +150,6 @@ std::string_view hint_of_type(Value given) {
     if (other == name) return hint;
   return "";
 }
-
-} // namespace
-
-namespace {
 
 // As the library has them: a vector of what draws parameters, what draws statistics, and what is done in training and behind it.
 bool is_layer(Value v) {
