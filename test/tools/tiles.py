@@ -416,6 +416,14 @@ class Tiles(ToolTest):
         others = {"adam-step", "adam-update", "one-hot", "expand-tensor"}  # rules of optimisers; another axis; %near? has it
         self.assertEqual(needing - known, of_numbers | others)
 
+    def test_plans_count_with_the_file_that_there_is(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        file, device, plans = ((root / name).read_text() for name in ("ops/spill_file.h", "ops/device.h", "compiler/library/tile-plans.scm"))
+        self.assertIn("kBuffer = kPiece;", file)
+        for source, name, defined in ((file, "kPiece", "%bytes-of-file"), (device, "kLeastAside", "%least-in-file")):
+            number, shift = re.search(rf"{name} = std::int64_t{{(\d+)}} << (\d+);", source).groups()
+            self.assertEqual(int(re.search(rf"\(define {defined} (\d+)\)", plans)[1]), int(number) << int(shift), name)
+
     def test_every_operator_is_listed_for_tiles_or_is_computed_as_a_whole_on_purpose(self):
         root = pathlib.Path(__file__).resolve().parents[2]
         rows = [[cell.strip() for cell in line.strip().strip("|").split(" | ")] for line in (root / "docs" / "operators.md").read_text().splitlines() if line.startswith("| `")]
