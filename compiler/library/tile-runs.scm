@@ -105,7 +105,7 @@
                (%segment/loop (+ tile 1)
                               (append done
                                       (list (cons (caddr work)
-                                                  (%tile-values segment (car deal) (car work) (cadr work) (caddr work) slices (cdr deal)
+                                                  (%tile-values segment (car deal) (car work) (cadr work) (caddr work) slices (cdr deal) '()
                                                                 (lambda (n box known) (if (%parts-kept? n plan) (%own-part n box known segment) (%known-part n box known)))))))
                               borders reduced)))
             ((pair? done)
@@ -194,9 +194,10 @@
 (define (%overlapped n box plan)
   (let ((node (vector-ref (%plan-nodes plan) n))) (%parts-reached (%part-places n plan) (%node-sizes node) (%node-axes node) (%layout n plan) box)))
 
-; --- one tile: values, on a device, or where they are. What is known so far is a list of (number box . value).
+; --- one tile: values, on a device, or where they are. What is known so far is a list of (number box . value). Of the numbers in `unread` nobody but
+; reverse rules will look at the value.
 
-(define (%tile-values segment device work in-boxes out-boxes slices leaves part-of)
+(define (%tile-values segment device work in-boxes out-boxes slices leaves unread part-of)
   (let %tile/loop ((work work)
                    (known (filter cadr (map (lambda (n box slice) (cons n (cons box slice))) (vector-ref segment 2) in-boxes slices))))
     (if (null? work)
@@ -204,7 +205,7 @@
         (let* ((member (caar work)) (box (cadar work)) (regions (cddar work)) (node (vector-ref member 1))
                (operands (%operand-parts (%node-operands node) regions known leaves))
                (known (%without (vector-ref member 2) known))
-               (value (%part node operands regions box segment device)))
+               (value (%part node operands regions box segment device (if (memv (vector-ref member 0) unread) %apply-unread apply-operator))))
           (%tile/loop (cdr work) (cons (cons (vector-ref member 0) (cons box value)) known))))))
 
 (define (%without numbers known)

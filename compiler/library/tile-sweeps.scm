@@ -106,12 +106,13 @@
          (own (map (lambda (n) (%every? (lambda (member) (if (memv n (%nodes-in (%node-operands (vector-ref member 1)))) (%gives-its-own? (vector-ref member 1)) #t))
                                         (vector-ref segment 1)))
                    from))
-         (given (map (lambda (n) (vector-ref sums n)) outputs)))
+         (given (map (lambda (n) (vector-ref sums n)) outputs))
+         (unread (%unread-of segment terms plan)))
     (define (swept tile work c device leaves)
       (let* ((boxes (cadr work)) (slices (%slices-there segment prepared tile boxes values device plan)))
         (cdr (*j (lambda ((cons some-slices some-leaves))
                    (%tile-values segment device (car work) boxes (caddr work) (%merged inputs slices from some-slices)
-                                 (%with-values known some-leaves leaves)
+                                 (%with-values known some-leaves leaves) unread
                                  (lambda (n box known)
                                    (let ((part (%known-part n box known))) (if (%only-terms? n terms plan) (%as-terms part (vector-ref terms n) tile) part)))))
                  (cons (%of-numbers from inputs slices) (map (lambda (k) (vector-ref leaves k)) known))
@@ -130,6 +131,10 @@
              (let* ((boxes (caar done)) (g (cdar done)) (done (cdr done)))
                (%sweep/loop tile done given (%plus-parts from (%all-there (car g) home) boxes own sums plan) (%added known (%all-there (cdr g) home) dleaves))))
             (else (cons sums dleaves))))))
+; A cotangent goes into what a segment gives, and its value is not wanted again, but by members that read it and by terms that are made of it.
+(define (%unread-of segment terms plan)
+  (let ((read (append-map (lambda (member) (%nodes-in (%node-operands (vector-ref member 1)))) (vector-ref segment 1))))
+    (filter (lambda (n) (not (if (memv n read) #t (%only-terms? n terms plan)))) (vector-ref segment 3))))
 (define (%of-numbers some numbers l)
   (map (lambda (n) (let %of/loop ((numbers numbers) (l l)) (if (= n (car numbers)) (car l) (%of/loop (cdr numbers) (cdr l))))) some))
 ; Of numbers in the same order those that are among some are replaced.

@@ -407,6 +407,20 @@ void Runtime::check_indices(const Call& call) {
   }
 }
 
+unsigned Runtime::apply_unread(const Operator& op, std::span<const Tensor> inputs, const Attributes& attributes,
+                               std::span<Tensor> outputs) {
+  ResultTypes types = inferred({op, inputs, attributes, default_});
+  Device* const device = common_device(op, inputs);
+  for (unsigned i = 0; i < types.count; ++i) {
+    const auto sizes = types[i].shape.sizes();
+    const Attributes one{.values = {Attribute::of_list(std::vector<std::int64_t>(sizes.size(), 1)), Attribute::of_number(0),
+                                    Attribute::of_type(types[i].dtype),
+                                    Attribute::of_device(device != nullptr ? *device : *default_)}};
+    outputs[i] = apply(OperatorId::expand, {apply(OperatorId::fill, {}, one)}, {.values = {Attribute::of_list(sizes)}});
+  }
+  return types.count;
+}
+
 Tensor Runtime::apply(OperatorId op, std::initializer_list<Tensor> inputs, const Attributes& attributes) {
   Tensor out;
   const std::span<Tensor> operands(const_cast<Tensor*>(inputs.begin()), inputs.size()); // written only where they are consumed

@@ -273,6 +273,12 @@ Value apply_by_name(Engine& engine, std::span<const Value> operands, std::uint64
   return apply(engine, op.id, listed.values(), listed.consumed());
 }
 
+Value apply_unread_by_name(Engine& engine, std::span<const Value> operands) {
+  const ops::Operator& op = operator_named(engine, "%apply-unread", operands[0]);
+  const Listed listed(engine, "%apply-unread", op, operands[1], false);
+  return apply_unread(engine, op.id, listed.values());
+}
+
 Value passes_derivative(Engine& engine, std::span<const Value> operands) {
   const ops::Operator& op = operator_named(engine, "%passes-derivative?", operands[0]);
   const std::int64_t i = engine.to_index(operands[1], "%passes-derivative?: expected the number of an operand");

@@ -98,8 +98,10 @@ Results plain(Engine& engine, const ops::Operator& op, const Operands& operands)
   if (record != nullptr)
     for (Tensor& t : inputs) t.home = t.device(); // what is not kept remains as a description
   unsigned results = 0;
+  const bool unread = operands.unread && ops::Runtime::may_stay_unread(op);
   try {
-    results = runtime.apply(op, inputs, {given.data(), std::min(n, given.size())}, operands.attributes, outputs);
+    results = unread ? runtime.apply_unread(op, inputs, operands.attributes, outputs)
+                     : runtime.apply(op, inputs, {given.data(), std::min(n, given.size())}, operands.attributes, outputs);
   } catch (...) { // stopped or refused memory, it may be done again
     for (std::size_t i = 0; i < std::min(n, given.size()); ++i)
       if (given[i]) {
@@ -110,7 +112,8 @@ Results plain(Engine& engine, const ops::Operator& op, const Operands& operands)
   }
   if (op.view != nullptr || op.id == OperatorId::to_device) outputs[0].number = ops::mark_of(inputs[0]);
   engine.note_work([&] {
-    const ops::Cost cost = ops::Runtime::modelled_cost({op, inputs, operands.attributes, nullptr}, {outputs.data(), results});
+    const ops::Cost cost =
+        unread ? ops::Cost{} : ops::Runtime::modelled_cost({op, inputs, operands.attributes, nullptr}, {outputs.data(), results});
     std::int64_t bytes = 0;
     for (const Tensor& t : inputs) bytes += t.weak ? 0 : t.bytes();
     for (unsigned i = 0; i < results; ++i) bytes += outputs[i].bytes();
@@ -316,20 +319,19 @@ bool has_numbers_alone(const Engine& engine, const ops::Operator& op, std::span<
   return any;
 }
 
-} // namespace
-
-Value apply(Engine& engine, OperatorId id, std::span<const Value> given, std::uint64_t consumed) {
+Value applied_to(Engine& engine, OperatorId id, std::span<const Value> given, std::uint64_t consumed, bool unread) {
   const ops::Operator& op = ops::operator_of(id);
   if (has_numbers_alone(engine, op, given)) {
     Values tensors(engine.heap());
     for (std::size_t i = 0; i < given.size(); ++i)
       tensors.add(op.signature[i].or_number ? tensor_of_number(engine, given[i]) : Heap::retain(given[i]));
-    const Owned result(engine.heap(), apply(engine, id, tensors.list, 0));
+    const Owned result(engine.heap(), applied_to(engine, id, tensors.list, 0, unread));
     return number_of_tensor(engine, result.v);
   }
   if (any_recorded(op, given)) return translated("", [&] { return record(engine, op, given); });
   Results results = translated("", [&] {
-    const Operands operands = taken_apart(engine, op, given, consumed);
+    Operands operands = taken_apart(engine, op, given, consumed);
+    operands.unread = unread;
     const value::Charged listed(engine.heap(), engine.heap().scratch, bytes_beside(operands.inputs.size()));
     return applied(engine, op, operands);
   });
@@ -338,6 +340,16 @@ Value apply(Engine& engine, OperatorId id, std::span<const Value> given, std::ui
   for (unsigned i = results.size(); i-- > 0;)
     list = engine.heap().cons(results.take(i), list); // which takes over both, also where it fails
   return list;
+}
+
+} // namespace
+
+Value apply(Engine& engine, OperatorId op, std::span<const Value> operands, std::uint64_t consumed) {
+  return applied_to(engine, op, operands, consumed, false);
+}
+
+Value apply_unread(Engine& engine, OperatorId op, std::span<const Value> operands) {
+  return applied_to(engine, op, operands, 0, true);
 }
 
 namespace {

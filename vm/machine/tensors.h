@@ -110,6 +110,7 @@ struct Operands {
   std::vector<Value> inputs;   // borrowed; tensors and numbers in order, the members of lists in their place
   std::uint64_t constants = 0; // inputs that no derivative passes through, as bits; members of lists never
   std::uint64_t consumed = 0;  // inputs whose memory may be used, as bits; members of lists never
+  bool unread = false;         // nobody but the reverse rule will look at the result
   ops::Attributes attributes;
 };
 
@@ -122,6 +123,9 @@ inline bool is_tensor_like(Value v) {
 // All borrowed, results owned. `consumed`: by operand, whether the caller gives it up after a success, so that its memory may be
 // used. Several results come as a list. Throws ProgramError and BudgetExceeded.
 Value apply(Engine& engine, ops::OperatorId op, std::span<const Value> operands, std::uint64_t consumed = 0);
+// The same where nobody but the reverse rule will look at the result. Where that rule does not either, nothing is computed: what
+// comes has the type and the sizes of the result, and one zero for all elements.
+Value apply_unread(Engine& engine, ops::OperatorId op, std::span<const Value> operands);
 // The operator behind an instruction of arithmetic, for operands of which one is a tensor.
 Value binary(Engine& engine, bytecode::Opcode op, Value x, Value y, std::uint64_t consumed = 0);
 Value unary(Engine& engine, bytecode::Opcode op, Value x, std::uint64_t consumed = 0);
