@@ -1,13 +1,13 @@
 ; Operators on parts (tile-runs.scm): the box of a result from the regions of its operands, as the operator gives it there of the whole.
 
-; The box of a node's value, of the regions of its operands. `apply` is apply-operator, or %apply-unread where nobody but the reverse rule will look
+; The box of a node's value, of the regions of its operands. `operate` is apply-operator, or %apply-unread where nobody but the reverse rule will look
 ; at it.
-(define (%part node operands regions box segment device apply)
+(define (%part node operands regions box segment device operate)
   (let ((operator (%node-operator node)))
     (case operator
-      ((convolve) (%convolved apply operator (%with-padding-alone node operands box segment device 0 2) (%or-no-padding (car regions) box) 2))
-      ((convolve-add-tied) (%convolved apply operator (%with-padding-alone node operands box segment device 0 3) (%or-no-padding (car regions) box) 3))
-      ((transpose-convolve) (if (car regions) (%transpose-convolved apply operands (car regions) box) (fill (cdr box) 0 (%node-type node) (%residence-there node device))))
+      ((convolve) (%convolved operate operator (%with-padding-alone node operands box segment device 0 2) (%or-no-padding (car regions) box) 2))
+      ((convolve-add-tied) (%convolved operate operator (%with-padding-alone node operands box segment device 0 3) (%or-no-padding (car regions) box) 3))
+      ((transpose-convolve) (if (car regions) (%transpose-convolved operate operands (car regions) box) (fill (cdr box) 0 (%node-type node) (%residence-there node device))))
       ((max-pool)
        (let* ((operands (%with-padding-alone node operands box segment device -inf.0 2)) (region (%or-no-padding (car regions) box)) (before (cddr (caddr region))))
          ; What stands in front is padding of the pool's own, as where all of a window is -inf the first element in the image has the derivative.
@@ -34,7 +34,7 @@
       ((%normalized) (%normalized operands))
       ((stop-gradient) (stop-gradient (car operands)))
       ((to-device) (if device (car operands) (apply-operator operator operands)))
-      (else (%result (apply operator operands) (%node-result node))))))
+      (else (%result (operate operator operands) (%node-result node))))))
 
 ; A diagonal of the whole as a part sees it that begins there.
 (define (%diagonal-there k starts)
@@ -68,11 +68,11 @@
     (if (= 0 (+ (apply + before) (apply + behind))) t (pad t before behind number))))
 (define (%first-of t sizes) (if (%same-sizes? (size t) sizes) t (crop t (map (lambda (n) 0) sizes) sizes)))
 
-(define (%convolved apply operator operands region k)
+(define (%convolved operate operator operands region k)
   (let ((both (%both-sides region)))
-    (apply operator
-           (append (cons (%padded (car operands) region both 0) (list-head (cdr operands) (- k 1)))
-                   (list (%operand operands k 1) both (%operand operands (+ k 2) 1) (%operand operands (+ k 3) 1))))))
+    (operate operator
+             (append (cons (%padded (car operands) region both 0) (list-head (cdr operands) (- k 1)))
+                     (list (%operand operands k 1) both (%operand operands (+ k 2) 1) (%operand operands (+ k 3) 1))))))
 
 ; Where padding does not count, a window at a border is divided by as many elements as are there, and rounded to bf16 behind that.
 (define (%average-pooled operands region type)
@@ -142,15 +142,15 @@
           (else (%stretch/loop n (+ m 1) a (* b (list-ref to m)))))))
 
 ; The transpose of the region alone, of which the box is cut out; where it begins and ends along each axis.
-(define (%transpose-convolved apply operands region box)
+(define (%transpose-convolved operate operands region box)
   (let* ((space (cddr (car region)))
          (strides (%each-axis (%operand operands 2 1) space)) (padding (%each-axis (%operand operands 3 0) space))
-         (all (apply 'transpose-convolve (list (car operands) (cadr operands) strides 0 (%operand operands 4 1) (%operand operands 5 1))))
+         (all (operate 'transpose-convolve (list (car operands) (cadr operands) strides 0 (%operand operands 4 1) (%operand operands 5 1))))
          (first (map (lambda (from a s p) (- (+ from p) (* a s))) (cddr (car box)) space strides padding)))
-    (%cut-out apply all first (cddr (cdr box)))))
-(define (%cut-out apply t first count)
+    (%cut-out operate all first (cddr (cdr box)))))
+(define (%cut-out operate t first count)
   (let ((before (append '(0 0) (map - first))) (behind (append '(0 0) (map - (map + first count) (%space (size t))))))
-    (apply 'pad (list t before behind))))
+    (operate 'pad (list t before behind))))
 
 ; Along axes whose sizes are multiplied or divided by a whole number a region is interpolated as a whole is, and the box cut out; along others each
 ; position gets its neighbours, as ops/cpu/spatial/resample.h tells them of the whole.

@@ -508,6 +508,21 @@ tiled at {place}
         product = 2 * 16 * 16 * 9 * 64 * 64
         self.assertGreater(json.loads(varying.errors)["work"] - json.loads(constant.errors)["work"], .9 * product)
 
+    def test_what_no_rule_reads_is_not_computed_again(self):
+        # Of a convolution that ends a segment the sweep takes two products, and the value one; an exponential behind it has a rule that reads it, and is
+        # computed from the convolution.
+        self.write("a.scm", """(define end (if (equal? (car (command-line)) "exp") exp (lambda (y) y)))
+(define w (* .01 (randn '(32 32 3 3) 'f32 'cpu 1)))
+(define x (randn '(1 32 32 32) 'f32 'cpu 2))
+(define (net w x) (end (convolve x w 1 1)))
+(write (map (lambda (t) (sumall (square t)))
+            (*j (lambda (l) (sumall (square (if (equal? (cadr (command-line)) "tiled") (tiled (lambda (x) (net (car l) x)) (cadr l) 2) (net (car l) (cadr l)))))) (list w x) 1)))""")
+        def work(end, way):
+            return json.loads(self.vmrun("--stats", "a.scm", end, way).errors)["work"]
+        product = 2 * 32 * 32 * 9 * 32 * 32
+        self.assertLess(work("conv", "tiled") - work("conv", "whole"), .2 * product)
+        self.assertGreater(work("exp", "tiled") - work("exp", "whole"), product)
+
 
 if __name__ == "__main__":
     arguments = driver.parse(__doc__)

@@ -1,0 +1,32 @@
+; Sweeps of tiles: what no reverse rule reads is not computed again, whatever derivative is taken.
+
+(define (show x) (write x) (newline))
+(define w (* .2 (randn '(3 2 3 3) 'f64 'cpu 1)))
+(define b (randn '(3) 'f64 'cpu 4))
+(define u (* .2 (randn '(3 2 4 4) 'f64 'cpu 2)))
+(define x (randn '(2 2 12 12) 'f64 'cpu 3))
+(define (flat t) (cond ((tensor? t) (list t)) ((pair? t) (append (flat (car t)) (flat (cdr t)))) ((number? t) (list t)) (else '())))
+(define (far a b) (fold-left max 0 (map (lambda (a b) (if (tensor? a) (max-value (abs (- a b))) (abs (- a b)))) (flat a) (flat b))))
+(define (same? f weights)
+  (define (whole l) (f (car l) (cadr l)))
+  (define (by-tiles l) (tiled (lambda (x) (f (car l) x)) (cadr l) 3))
+  (define (loss g) (lambda (l) (sumall (square (sin (g l))))))
+  (define p (list weights x))
+  (define (slope g) (lambda (l) (sumall (square (cadr (cdr (*j (loss g) l 1)))))))
+  (map (lambda (of) (< (far (of whole) (of by-tiles)) 1e-8))
+       (list (lambda (g) (*j (loss g) p 1))
+             (lambda (g) (checkpoint-*j (loss g) p 1))
+             (lambda (g) (j* (loss g) p p))
+             (lambda (g) (*j (slope g) p 1))                                          ; a derivative of a derivative, each way
+             (lambda (g) (j* (slope g) p p))
+             (lambda (g) (*j (lambda (l) (square (cdr (j* (loss g) l p)))) p 1)))))
+(show (same? (lambda (w x) (convolve x w 1 1)) w))                                   ; expect: (#t #t #t #t #t #t)
+(show (same? (lambda (w x) (convolve x w 2 (list 1 0))) w))                          ; expect: (#t #t #t #t #t #t)
+(show (same? (lambda (l x) (convolve-add-tied x (car l) (cadr l) 1 1)) (list w b)))  ; expect: (#t #t #t #t #t #t)
+(show (same? (lambda (l x) (transpose-convolve (convolve x (car l) 1 1) (cadr l) 2 1)) (list w u))) ; expect: (#t #t #t #t #t #t)
+; Read within its segment, too, or by a mean of which nothing is kept.
+(show (same? (lambda (w x) (let ((y (convolve x w 1 1))) (* (exp y) (mean y '(2 3) #t)))) w)) ; expect: (#t #t #t #t #t #t)
+(show (same? (lambda (w x) (let ((y (convolve x w 1 1))) (+ y (tanh y)))) w))        ; expect: (#t #t #t #t #t #t)
+(show (same? (lambda (w x) (variance (convolve x w 1 1) '(2 3))) w))                 ; expect: (#t #t #t #t #t #t)
+; What is computed as a whole.
+(show (same? (lambda (w x) (matmul (view (mean (convolve x w 1 1) '(2 3)) '(2 3)) (view w '(3 18)))) w)) ; expect: (#t #t #t #t #t #t)
