@@ -82,15 +82,13 @@ public:
 private:
   // At least whenever the sweep itself finds that it is (vm/machine/tensor_sweep.cpp).
   bool is_wanted(std::uint32_t node, std::size_t maker, std::size_t now) const {
-    const auto wants = [&](std::size_t i) {
-      bool found = false;
-      operations_.each_of(operations_.wanted_, i, [&](const Wish& wish) { found = found || wish.node == node; });
-      return found;
-    };
     const Operation& o = operations_[maker];
-    if (o.end - o.node != 1 || now - maker > static_cast<std::size_t>(tape::kLooksAhead) || wants(maker)) return true;
+    if (o.end - o.node != 1 || now - maker > static_cast<std::size_t>(tape::kLooksAhead)) return true;
+    const Notes<Wish>& wanted = operations_.wanted_;
+    auto wish = std::ranges::lower_bound(wanted, maker, {}, &Noted<Wish>::operation);
+    for (; wish != wanted.end() && wish->operation <= now; ++wish)
+      if (wish->what.node == node) return true;
     for (std::size_t i = maker + 1; i <= now; ++i) {
-      if (wants(i)) return true;
       if (there_[i] && !operations_[i].may_view) continue;
       if (std::ranges::find(operations_.operands(i), node, &Operand::node) != operations_.operands(i).end()) return true;
     }
