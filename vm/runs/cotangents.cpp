@@ -12,11 +12,13 @@ using ops::VjpMemory;
 
 namespace {
 
-// Whether its first input does: operators with kernels want that of what they only look at.
-bool lies_in_rows(const tape::TensorRecord& record) {
+// Whether its result is surely a view, where the operator has a kernel for operands that do not allow one: those that lie in rows
+// do, and what a kernel makes lies in rows.
+bool is_surely_view(const tape::TensorRecord& record) {
   tape::KeptTensors::Kept first;
   std::uint32_t at = 0;
-  return record.inputs.next(at, first) && !first.weak && record.inputs.contiguous(0);
+  return record.inputs.next(at, first) && !first.weak &&
+         (record.inputs.contiguous(0) || (record.outputs.size() == 1 && !record.outputs.contiguous(0)));
 }
 
 } // namespace
@@ -30,7 +32,7 @@ void tell_of_memory(const tape::TensorRecord& record, Operation& o) {
     o.may_view = true;
     o.turns = record.op->kernel == nullptr;
     o.may_copy = !o.turns;
-    o.is_view = !record.operands.empty() && (o.turns || lies_in_rows(record));
+    o.is_view = !record.operands.empty() && (o.turns || is_surely_view(record));
   }
   o.gives_memory = !o.is_view;
   if (o.cotangents != ops::VjpMemory::parts) return;
