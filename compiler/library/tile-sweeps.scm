@@ -131,10 +131,22 @@
              (let* ((boxes (caar done)) (g (cdar done)) (done (cdr done)))
                (%sweep/loop tile done given (%plus-parts from (%all-there (car g) home) boxes own sums plan) (%added known (%all-there (cdr g) home) dleaves))))
             (else (cons sums dleaves))))))
-; A cotangent goes into what a segment gives, and its value is not wanted again, but by members that read it and by terms that are made of it.
+; The numbers of members whose values the sweep does not need: neither rules of others read them, nor terms that are made of them. Of what sums and
+; means alone take, terms need the sizes.
 (define (%unread-of segment terms plan)
-  (let ((read (append-map (lambda (member) (%nodes-in (%node-operands (vector-ref member 1)))) (vector-ref segment 1))))
-    (filter (lambda (n) (not (if (memv n read) #t (%only-terms? n terms plan)))) (vector-ref segment 3))))
+  (let ((nodes (vector-ref segment 5)))
+    (define (in-terms? n)
+      (if (%only-terms? n terms plan) (%any? (lambda (by) (not (memq (%node-operator (vector-ref nodes by)) '(sum mean)))) (%plan-takers n plan)) #f))
+    (define (read-by node read?)
+      (let ((operator (%node-operator node)) (operands (%node-operands node)))
+        (append-map (lambda (o i)
+                      (if (if read? #t (if (memq operator '(%normalized stop-gradient)) #t (%derivative-reads? operator i))) (%nodes-in (list o)) '()))
+                    operands (iota (length operands)))))
+    (let %unread/loop ((members (reverse (vector-ref segment 1))) (read (filter in-terms? (vector-ref segment 3))) (unread '()))
+      (if (null? members)
+          unread
+          (let* ((n (vector-ref (car members) 0)) (read? (memv n read)))
+            (%unread/loop (cdr members) (append (read-by (vector-ref (car members) 1) read?) read) (if read? unread (cons n unread))))))))
 (define (%of-numbers some numbers l)
   (map (lambda (n) (let %of/loop ((numbers numbers) (l l)) (if (= n (car numbers)) (car l) (%of/loop (cdr numbers) (cdr l))))) some))
 ; Of numbers in the same order those that are among some are replaced.

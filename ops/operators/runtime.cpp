@@ -407,15 +407,16 @@ void Runtime::check_indices(const Call& call) {
   }
 }
 
-unsigned Runtime::apply_unread(const Operator& op, std::span<const Tensor> inputs, const Attributes& attributes,
-                               std::span<Tensor> outputs) {
+unsigned Runtime::zeros_in_place_of(const Operator& op, std::span<const Tensor> inputs, const Attributes& attributes,
+                                    std::span<Tensor> outputs) {
   ResultTypes types = inferred({op, inputs, attributes, default_});
-  Device* const device = common_device(op, inputs);
+  Device* const of_inputs = common_device(op, inputs);
   for (unsigned i = 0; i < types.count; ++i) {
+    Device* device = types[i].device != nullptr ? types[i].device : of_inputs;
+    if (device == nullptr) device = default_;
     const auto sizes = types[i].shape.sizes();
     const Attributes one{.values = {Attribute::of_list(std::vector<std::int64_t>(sizes.size(), 1)), Attribute::of_number(0),
-                                    Attribute::of_type(types[i].dtype),
-                                    Attribute::of_device(device != nullptr ? *device : *default_)}};
+                                    Attribute::of_type(types[i].dtype), Attribute::of_device(*device)}};
     outputs[i] = apply(OperatorId::expand, {apply(OperatorId::fill, {}, one)}, {.values = {Attribute::of_list(sizes)}});
   }
   return types.count;

@@ -25,15 +25,10 @@ public:
   // For rules: one result, nothing consumed.
   Tensor apply(OperatorId op, std::initializer_list<Tensor> inputs, const Attributes& attributes = {});
 
-  // In place of apply() where nobody will look at the result: nothing is computed, and what comes has its type and sizes, and one
-  // zero for all elements.
-  unsigned apply_unread(const Operator& op, std::span<const Tensor> inputs, const Attributes& attributes,
-                        std::span<Tensor> outputs);
-  // Whether the reverse rule does not look at it either, nor has anybody else a reason to compute it.
-  static bool may_stay_unread(const Operator& op) {
-    return op.kernel != nullptr && op.view == nullptr && op.indices == nullptr && op.smaller == nullptr &&
-           op.normalized == nullptr && (op.keep & kKeepOutput) == 0;
-  }
+  // In place of what apply() would give, where nobody will look at its elements: nothing is computed, and each result has its
+  // type and sizes, and one zero for all elements.
+  unsigned zeros_in_place_of(const Operator& op, std::span<const Tensor> inputs, const Attributes& attributes,
+                             std::span<Tensor> outputs);
 
   Tensor empty(DType dtype, const Shape& shape, Device& device);
   // to = to + from, in the memory of one of them if nobody else has it and it is dense.

@@ -509,9 +509,11 @@ tiled at {place}
         self.assertGreater(json.loads(varying.errors)["work"] - json.loads(constant.errors)["work"], .9 * product)
 
     def test_what_no_rule_reads_is_not_computed_again(self):
-        # Of a convolution that ends a segment the sweep takes two products, and the value one; an exponential behind it has a rule that reads it, and is
-        # computed from the convolution.
-        self.write("a.scm", """(define end (if (equal? (car (command-line)) "exp") exp (lambda (y) y)))
+        # Of a convolution that ends a segment the sweep takes two products, and the value one, with a bias, a move or a mean behind it, too. An exponential
+        # has a rule that reads it, and is computed from the convolution, and so is a variance from its operand.
+        self.write("a.scm", """(define ends (list (list "conv" (lambda (y) y)) (list "bias" (lambda (y) (+ (rand '(1 32 1 1) 'f32 'cpu 3) y))) (list "moved" (lambda (y) (permute (crop y '(0 0 0 0) '(1 32 31 31)) '(0 2 3 1))))
+                   (list "mean" (lambda (y) (mean y '(2 3)))) (list "variance" (lambda (y) (variance y '(2 3)))) (list "exp" exp)))
+(define end (cadr (assoc (car (command-line)) ends)))
 (define w (* .01 (randn '(32 32 3 3) 'f32 'cpu 1)))
 (define x (randn '(1 32 32 32) 'f32 'cpu 2))
 (define (net w x) (end (convolve x w 1 1)))
@@ -520,8 +522,10 @@ tiled at {place}
         def work(end, way):
             return json.loads(self.vmrun("--stats", "a.scm", end, way).errors)["work"]
         product = 2 * 32 * 32 * 9 * 32 * 32
-        self.assertLess(work("conv", "tiled") - work("conv", "whole"), .2 * product)
-        self.assertGreater(work("exp", "tiled") - work("exp", "whole"), product)
+        for end in ("conv", "bias", "moved", "mean"):
+            self.assertLess(work(end, "tiled") - work(end, "whole"), .2 * product, end)
+        for end in ("variance", "exp"):
+            self.assertGreater(work(end, "tiled") - work(end, "whole"), product, end)
 
 
 if __name__ == "__main__":

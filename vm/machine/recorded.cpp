@@ -279,6 +279,15 @@ Value apply_unread_by_name(Engine& engine, std::span<const Value> operands) {
   return apply_unread(engine, op.id, listed.values());
 }
 
+Value derivative_reads(Engine& engine, std::span<const Value> operands) {
+  const ops::Operator& op = operator_named(engine, "%derivative-reads?", operands[0]);
+  const std::int64_t i = engine.to_index(operands[1], "%derivative-reads?: expected the number of an operand");
+  if (!ops::result_stays_unread(op) || i < 0 || i >= static_cast<std::int64_t>(op.signature.most())) return value::kTrue;
+  const auto before = static_cast<std::size_t>(std::count_if(op.signature.begin(), op.signature.begin() + i,
+                                                             [](const ops::OperandSpec& each) { return each.is_one_tensor(); }));
+  return value::boolean(ops::keeps_input(op, before)); // of a list all members are kept, or none
+}
+
 Value passes_derivative(Engine& engine, std::span<const Value> operands) {
   const ops::Operator& op = operator_named(engine, "%passes-derivative?", operands[0]);
   const std::int64_t i = engine.to_index(operands[1], "%passes-derivative?: expected the number of an operand");

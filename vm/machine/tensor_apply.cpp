@@ -98,9 +98,9 @@ Results plain(Engine& engine, const ops::Operator& op, const Operands& operands)
   if (record != nullptr)
     for (Tensor& t : inputs) t.home = t.device(); // what is not kept remains as a description
   unsigned results = 0;
-  const bool unread = operands.unread && ops::Runtime::may_stay_unread(op);
+  const bool unread = operands.unread && op.view == nullptr && ops::result_stays_unread(op); // a view costs nothing
   try {
-    results = unread ? runtime.apply_unread(op, inputs, operands.attributes, outputs)
+    results = unread ? runtime.zeros_in_place_of(op, inputs, operands.attributes, outputs)
                      : runtime.apply(op, inputs, {given.data(), std::min(n, given.size())}, operands.attributes, outputs);
   } catch (...) { // stopped or refused memory, it may be done again
     for (std::size_t i = 0; i < std::min(n, given.size()); ++i)
