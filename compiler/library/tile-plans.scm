@@ -32,7 +32,7 @@
     (if (memory-budget) (for-each (lambda (step) (%check-that-it-fits step layouts view counts)) steps))
     (if (if (memory-budget) (if to-file #f (%any? (lambda (n) (vector-ref varying n)) outputs)) #f) (%check-that-borders-fit steps kept view))
     (%note-plan steps layouts kept view)
-    (vector nodes steps layouts outputs varying varying-leaves (%aside? kept nodes) devices (%places layouts nodes) #f
+    (vector nodes steps layouts outputs varying varying-leaves (%aside? steps kept view) devices (%places layouts nodes) #f
             (%takers layouts view) kept)))
 ; The boxes of the parts of values; those that are divided alike share them.
 (define (%places layouts nodes)
@@ -73,7 +73,7 @@
                             (let* ((node (vector-ref nodes step)) (parts (%parts-of-operand node layouts)))
                               (if parts (vector (list (%node-operator node)) parts 0 0. 0.) (%node-operator node)))))
                       steps)
-                 (apply + (map (lambda (step) (%bytes-given step view)) steps)) (if (%aside? kept nodes) (%bytes-in-parts kept nodes) 0)
+                 (apply + (map (lambda (step) (%bytes-given step view)) steps)) (if (%aside? steps kept view) (%bytes-in-parts kept nodes) 0)
                  (let ((placed (filter (lambda (node) (<= 0 (%node-place node))) (vector->list nodes)))) (if (null? placed) -1 (%node-place (car placed)))))))
 ; Names of operators as programs say them.
 (define (%names-of numbers nodes) (map (lambda (n) (%shown-operator (%node-operator (vector-ref nodes n)))) numbers))
@@ -144,7 +144,7 @@
   (let* ((nodes (vector-ref view 0))
          (borders (append-map (lambda ((cons kind step)) (if (eq? kind 'segment) (%kept-of (vector-ref step 3) (%members-of step) view) '())) steps))
          (small (filter (lambda (n) (if (vector-ref kept n) (not (%for-file? (vector-ref nodes n) (vector-ref kept n))) #f)) borders))
-         (here (if (%aside? kept nodes) (append small (filter (lambda (n) (not (vector-ref kept n))) borders)) borders))
+         (here (if (%aside? steps kept view) (append small (filter (lambda (n) (not (vector-ref kept n))) borders)) borders))
          (bytes (apply + (map (lambda (n) (%bytes-of-node (vector-ref nodes n))) here))))
     (if (< (memory-budget) bytes)
         (error (format "the borders of what is tiled do not fit into the memory: its derivative needs all of them, ~a bytes, and --memory has ~a; ~a, or more memory would help"
@@ -196,11 +196,19 @@
   (let ((inside (%marked members (make-vector (vector-length (vector-ref view 0)) #f))))
     (define (keeps? by n) (cond ((< by 0) #t) ((vector-ref inside by) #f) (else (not (%takes-parts? (vector-ref (vector-ref view 0) by) n)))))
     (filter (lambda (n) (%any? (lambda (by) (keeps? by n)) (vector-ref (vector-ref view 1) n))) outputs)))
-; Parts that are no smaller than it takes go to the file that waits for them (--spill) where with their cotangents they would take more than a quarter of the memory budget.
-(define (%aside? kept nodes)
+; Parts that are no smaller than it takes go to the file that waits for them (--spill) where with their cotangents they would take more than half of the
+; memory budget: a tile beside a file has a quarter of it.
+(define (%aside? steps kept view)
   (if (if (memory-budget) (< 0 (%file-budget)) #f)
-      (< (quotient (memory-budget) 8) (%bytes-in-parts kept nodes))
+      (let* ((nodes (vector-ref view 0))
+             (borders (filter (lambda (n) (if (vector-ref kept n) (%for-file? (vector-ref nodes n) (vector-ref kept n)) #f)) (iota (vector-length nodes)))))
+        (< (quotient (memory-budget) 2) (%most-of-borders (%spans borders (%step-numbers steps nodes) (length steps) view))))
       #f))
+; By node the number of its step; inputs are there from the first one on.
+(define (%step-numbers steps nodes)
+  (fold-left (lambda (numbers (cons kind step) i)
+               (fold-left (lambda (numbers n) (vector-update numbers n i)) numbers (if (eq? kind 'segment) (%members-of step) (list step))))
+             (make-vector (vector-length nodes) 0) steps (iota (length steps))))
 (define (%bytes-in-parts kept nodes)
   (apply + (map (lambda (node kept) (if (if kept (%for-file? node kept) #f) (%bytes-of-node node) 0)) (vector->list nodes) (vector->list kept))))
 (define (%for-file? node counts) (<= %least-in-file (quotient (%bytes-of-node node) (apply * counts))))
@@ -231,6 +239,24 @@
 (define (%leaf-varies? v)
   (cond ((tensor? v) (if (%has-derivative? v) (%may-vary? v) #f)) ((number? v) (%may-vary? v)) (else #f)))
 
+; What borders take at most while there is a sweep, of (bytes first . last): the stages, or steps, that make one and that read it last. Values go when
+; the sweep has passed what made them; cotangents are there from their last reader on. All are there when the sweep begins at the last one.
+(define (%most-of-borders spans)
+  (let* ((count (+ 1 (fold-left max 0 (map cddr spans))))
+         (made (fold-left (lambda (made (cons* bytes first last)) (vector-update made first (+ (vector-ref made first) bytes))) (make-vector count 0) spans))
+         (read (fold-left (lambda (read (cons* bytes first last)) (vector-update read last (+ (vector-ref read last) bytes))) (make-vector count 0) spans)))
+    (let %most/loop ((s 0) (held 0) (most 0))
+      (if (= s count)
+          most
+          (let ((held (+ held (* 2 (vector-ref made s))))) (%most/loop (+ s 1) (- held (vector-ref read s)) (max most held)))))))
+; Of nodes that are kept, by the number of the stage or step of each node.
+(define (%spans kept stage-of last view)
+  (map (lambda (n)
+         (cons (%bytes-of-node (vector-ref (vector-ref view 0) n))
+               (cons (vector-ref stage-of n)
+                     (fold-left (lambda (latest by) (max latest (if (< by 0) last (vector-ref stage-of by)))) (vector-ref stage-of n) (vector-ref (vector-ref view 1) n)))))
+       kept))
+
 ; Counts of tiles, or #f: as many as the memory budget asks for.
 (define (%steps nodes leaves view counts inputs devices)
   (let* ((near (vector-map %node-near? nodes))
@@ -247,15 +273,16 @@
                   (append (map (lambda (group) (cons 'segment (%segment-of (car group) (cdr group) view))) groups)
                           (map (lambda (n) (cons 'whole n)) whole)))
                 (map (lambda (groups) (map (lambda ((cons* members work tiles)) (cons members tiles)) groups))
-                     (if counts (%grouped-by-tiles near-nodes counts view) (%grouped-by-budget near-nodes leaves inputs view devices)))
+                     (if counts (%grouped-by-tiles near-nodes counts view) (%grouped-by-budget near-nodes stages leaves inputs view devices)))
                 whole-nodes))))
 
-; Nodes, by node those that use it, what regions of its operands are made of, what work a byte of a border costs, what goes to a file, or #f, and by node
-; the work of an element.
+; Nodes, by node those that use it, what regions of its operands are made of, what work a byte of a border costs, what goes to a file, or #f, by node
+; the work of an element, and whether its part stays while a tile is differentiated.
 (define (%view-of nodes leaves wanted to-file)
-  (let ((from (vector-map (lambda (node) (%of-regions node nodes leaves)) nodes)))
-    (vector nodes (%users nodes wanted) from %work-of-border-byte to-file
-            (list->vector (map (lambda (node from) (if (%input? node) 0 (%work-of-element node from))) (vector->list nodes) (vector->list from))))))
+  (let ((from (vector-map (lambda (node) (%of-regions node nodes leaves)) nodes)) (users (%users nodes wanted)))
+    (vector nodes users from %work-of-border-byte to-file
+            (list->vector (map (lambda (node from) (if (%input? node) 0 (%work-of-element node from))) (vector->list nodes) (vector->list from)))
+            (%staying nodes users to-file))))
 (define (%view-by-file view) (vector-update view 3 %work-of-byte-in-file))
 
 (define (%grouped-by-tiles stages counts view)
@@ -266,17 +293,16 @@
 ; between a tile and more borders, in the one of some ways that makes least work. Where it would be little, or more work, and there is a file for
 ; borders (--spill), a tile has a quarter of what memory the file leaves; of little, where tiles would be smaller than pays, it may have a third. Without a budget a tile may hold 64 MiB. Where tiles are dealt over devices, there is one more
 ; than those at a time, each device has parameters and gradients of its own, and a tile is no heavier than what the smallest of them has left by these.
-(define (%grouped-by-budget stages leaves inputs view devices)
+(define (%grouped-by-budget stages stage-of leaves inputs view devices)
   (let* ((budget (memory-budget)) (nodes (vector-ref view 0)) (most (%largest-of (map %node-space (vector->list nodes))))
          (of-leaves (apply + (map %bytes-of-tensor (vector->list leaves)))) (in-work (+ 1 (length devices))) (on-devices (%room-on-devices devices of-leaves)))
-    (define (bytes-of-node n) (%bytes-of-node (vector-ref nodes n)))
     (define (grouped limit room view) (%grouped stages most (if on-devices (min limit on-devices) limit) room view))
     (define (divided rest part) (let ((limit (max %least-bytes (quotient (* part rest) 4)))) (grouped (quotient limit in-work) (max 0 (- rest limit)) view)))
     (define (work-of grouped) (apply + (map (lambda (groups) (apply + (map cadr groups))) grouped)))
     (if budget
         (let* ((memory (- (quotient (* 9 budget) 10) (* (+ 3 (* 2 (length devices))) of-leaves) (* 2 (apply + (map %bytes-of-tensor inputs)))))
-               (outputs (append-map (lambda (members) (%kept-of (%outputs members view) members view)) stages))
-               (rest (- memory (* 2 (apply + (map bytes-of-node (filter (lambda (n) (not (eqv? n (vector-ref view 4)))) outputs)))))))
+               (borders (filter (lambda (n) (not (eqv? n (vector-ref view 4)))) (append-map (lambda (members) (%kept-of (%outputs members view) members view)) stages)))
+               (rest (- memory (%most-of-borders (%spans borders stage-of (length stages) view)))))
           (define (by-file)
             (let* ((memory (- memory %bytes-of-file)) (limit (max (quotient memory 4) (min %least-bytes (max (quotient memory 3) (quotient budget 16))))))
               (grouped (quotient limit in-work) (quotient (%file-budget) 4) (%view-by-file view))))
@@ -337,15 +363,14 @@
 ; A segment: #(tiles members inputs outputs leaves nodes): members are #(number node dead), dead are the numbers that no later member needs;
 ; inputs and outputs are numbers, leaves the numbers of those that members use; nodes are those of the graph.
 (define (%segment-of members tiles view)
-  (let* ((nodes (vector-ref view 0))
-         (outputs (%outputs members view))
-         (none (make-vector (vector-length nodes) #f))
-         (inside (%marked members none))
-         (used (append-map (lambda (n) (%nodes-in (%node-operands (vector-ref nodes n)))) members))
-         (inputs (%distinct (sort-list < (filter (lambda (n) (not (vector-ref inside n))) used)))))
-    (vector tiles (%with-dead (reverse members) nodes (%marked outputs none) '()) inputs outputs
+  (let* ((nodes (vector-ref view 0)) (outputs (%outputs members view)))
+    (vector tiles (%with-dead (reverse members) nodes (%marked outputs (make-vector (vector-length nodes) #f)) '()) (%inputs-of members nodes) outputs
             (append-map (lambda (n) (%leaves-in (%node-operands (vector-ref nodes n)))) members)
             nodes)))
+
+(define (%inputs-of members nodes)
+  (let ((inside (%marked members (make-vector (vector-length nodes) #f))))
+    (%distinct (sort-list < (filter (lambda (n) (not (vector-ref inside n))) (append-map (lambda (n) (%nodes-in (%node-operands (vector-ref nodes n)))) members))))))
 
 (define (%with-dead members nodes kept l)
   (if (null? members)
@@ -379,17 +404,47 @@
     (cons (* (car found) (/ all (max 1 (caddr found)))) (cadr found))))
 (define (%trial-segment members tiles view)
   (let ((nodes (vector-ref view 0)))
-    (cons (vector tiles '() '() (%outputs members view) '() nodes)
+    (cons (vector tiles '() (%inputs-of members nodes) (%outputs members view) '() nodes)
           (fold-left (lambda (l n) (cons (cons (vector n (vector-ref nodes n) '()) (vector-ref (vector-ref view 2) n)) l)) '() members))))
 
-; Of one tile: work, bytes that it holds while it is differentiated, and elements of its outputs.
+; Of one tile: work, bytes that it holds while it is differentiated, and elements of its outputs. What it reads is there, what rules or later members
+; read of its values, and beside them two of the largest, a value and its cotangent, or two cotangents.
 (define (%tile-takes segment+prepared tile view)
-  (let ((of-tile (%tile-work (car segment+prepared) (cdr segment+prepared) tile)))
-    (let %takes/loop ((left (car of-tile)) (work 0) (bytes 0) (most 0))
+  (let ((of-tile (%tile-work (car segment+prepared) (cdr segment+prepared) tile)) (stays (vector-ref view 6)))
+    (let %takes/loop ((left (car of-tile)) (work 0) (bytes (%bytes-read (vector-ref (car segment+prepared) 2) (cadr of-tile) view)) (most 0))
       (if (null? left)
           (list work (+ bytes (* 2 most)) (fold-left (lambda (n box) (if box (+ n (%elements-of box)) n)) 0 (caddr of-tile)))
-          (let* ((member (caar left)) (n (%elements-of (cadar left))) (more (* n (%bytes-of (%node-type (vector-ref member 1))))))
-            (%takes/loop (cdr left) (+ work (* n (vector-ref (vector-ref view 5) (vector-ref member 0)))) (+ bytes more) (max most more)))))))
+          (let* ((member (caar left)) (number (vector-ref member 0)) (n (%elements-of (cadar left))) (more (* n (%bytes-of (%node-type (vector-ref member 1))))))
+            (%takes/loop (cdr left) (+ work (* n (vector-ref (vector-ref view 5) number)))
+                         (+ bytes (if (vector-ref stays number) more 0) (%bytes-laid-out (vector-ref member 1) (cddar left)))
+                         (max most more)))))))
+(define (%bytes-read numbers boxes view)
+  (apply + (map (lambda (n box) (if box (* (%elements-of box) (%bytes-of (%node-type (vector-ref (vector-ref view 0) n)))) 0)) numbers boxes)))
+; Adaptive pools lay out each bin in as many places as the longest has, along one axis after the other.
+(define (%bytes-laid-out node regions)
+  (if (memq (%node-operator node) '(adaptive-max-pool adaptive-average-pool))
+      (* 4 (%bytes-of (%node-type node)) (apply * (cadr (car regions))))
+      0))
+; Whether reverse rules read operand i, or the result where that is #f: of steps that are made of several operators their operands, and not the result.
+(define (%rule-reads? operator i)
+  (if (memq operator '(%normalized stop-gradient greatest sum-of-exponentials)) (number? i) (%derivative-reads? operator i)))
+; By node, whether its part stays while a tile is differentiated: rules read it, or members that do not stand just behind it. Of what goes to a file
+; there are no derivatives.
+(define (%staying nodes users to-file)
+  (define (reads? by n)
+    (let ((node (vector-ref nodes by)))
+      (%any? (lambda (i) (if (memv n (%nodes-in (list (list-ref (%node-operands node) i)))) (%rule-reads? (%node-operator node) i) #f))
+             (iota (length (%node-operands node))))))
+  (list->vector
+   (map (lambda (n node users)
+          (cond ((if (null? users) #t (%input? node)) #f)
+                ((pair? (cdr users)) #t)
+                ((if (< 0 (car users)) (not (= (car users) (+ n 1))) #f) #t)
+                (to-file #f)
+                ((%rule-reads? (%node-operator node) #f) #t)
+                ((< (car users) 0) #f)
+                (else (reads? (car users) n))))
+        (iota (vector-length nodes)) (vector->list nodes) (vector->list users))))
 (define (%elements-of box) (fold-left (lambda (product n) (* product n)) 1 (cdr box)))
 ; Near the middle, but where a tile of the first output is as long as any.
 (define (%middle-tile tiles space)

@@ -138,10 +138,8 @@
     (define (in-terms? n)
       (if (%only-terms? n terms plan) (%any? (lambda (by) (not (memq (%node-operator (vector-ref nodes by)) '(sum mean)))) (%plan-takers n plan)) #f))
     (define (read-by node read?)
-      (let ((operator (%node-operator node)) (operands (%node-operands node)))
-        (append-map (lambda (o i)
-                      (if (if read? #t (if (memq operator '(%normalized stop-gradient)) #t (%derivative-reads? operator i))) (%nodes-in (list o)) '()))
-                    operands (iota (length operands)))))
+      (let* ((operator (%node-operator node)) (operands (%node-operands node)) (all? (if read? #t (%rule-reads? operator #f))))
+        (append-map (lambda (o i) (if (if all? #t (%rule-reads? operator i)) (%nodes-in (list o)) '())) operands (iota (length operands)))))
     (let %unread/loop ((members (reverse (vector-ref segment 1))) (read (filter in-terms? (vector-ref segment 3))) (unread '()))
       (if (null? members)
           unread

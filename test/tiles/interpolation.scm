@@ -32,7 +32,7 @@
 (show (check net x '(3 2)))                                                   ; expect: (#t #t #t #t #t)
 (define (segments f sizes tiles) (map cadr (tile-plan f (zeros sizes 'f64) tiles)))
 (show (segments net (size x) 2))                                              ; expect: ((2 2))
-(show (segments (lambda (x) (interpolate-to-size (sin x) '(2 3))) '(1 1 40 40) 4)) ; expect: ((4 4) (1 1))
+(show (segments (lambda (x) (interpolate-to-size (sin x) '(2 3))) '(1 1 40 40) 4)) ; expect: ((4 4) (2 3))
 (show (segments (lambda (x) (interpolate-to-size (sin x) '(10 10))) '(1 1 40 40) 4)) ; expect: ((4 4))
 ; What is not looked at does not matter, whatever it is; what is infinite stays where it is.
 (define odd (where (< x -1.2) +nan.0 (where (> x 1.2) +inf.0 x)))

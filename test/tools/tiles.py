@@ -77,7 +77,7 @@ class Tiles(ToolTest):
         both = json.loads(done.errors)["other_devices"]
         self.assertEqual([one["name"] for one in both], ["emulated:0", "emulated:1"])
         for one in both:
-            self.assertGreater(one["execute_s"], .3 * sum(other["execute_s"] for other in both))
+            self.assertGreater(one["execute_s"], .25 * sum(other["execute_s"] for other in both))
             self.assertGreater(one["memory_peak_bytes"], 1000)
 
     def test_what_is_reduced_of_dealt_tiles_is_so_at_home(self):
@@ -471,11 +471,11 @@ class Tiles(ToolTest):
         self.assertEqual(plain.output, told.output)
         place = "loss at a.scm:4:17"
         self.assertEqual(told.errors, f"""tiled at {place}
-    convolve to softmax (7 operators): 4 x 4 tiles of 194 KiB, 1.13 times its work without halos
+    convolve to softmax (7 operators): 4 x 4 tiles of 159 KiB, 1.13 times its work without halos
   borders      0 bytes
   work         1.13 times that without halos
 tiled at {place}
-    convolve to softmax (7 operators): 2 x 2 tiles of 679 KiB, 1.04 times its work without halos
+    convolve to softmax (7 operators): 2 x 2 tiles of 535 KiB, 1.04 times its work without halos
   borders      0 bytes
   work         1.04 times that without halos
 """)

@@ -281,11 +281,12 @@ Value apply_unread_by_name(Engine& engine, std::span<const Value> operands) {
 
 Value derivative_reads(Engine& engine, std::span<const Value> operands) {
   const ops::Operator& op = operator_named(engine, "%derivative-reads?", operands[0]);
+  if (operands[1] == value::kFalse) return value::boolean(!ops::result_stays_unread(op));
   const std::int64_t i = engine.to_index(operands[1], "%derivative-reads?: expected the number of an operand");
-  if (!ops::result_stays_unread(op) || i < 0 || i >= static_cast<std::int64_t>(op.signature.most())) return value::kTrue;
+  if (i < 0 || i >= static_cast<std::int64_t>(op.signature.most())) return value::kFalse;
   const auto before = static_cast<std::size_t>(std::count_if(op.signature.begin(), op.signature.begin() + i,
                                                              [](const ops::OperandSpec& each) { return each.is_one_tensor(); }));
-  return value::boolean(ops::keeps_input(op, before)); // of a list all members are kept, or none
+  return value::boolean(ops::keeps_input(op, before) && op.smaller == nullptr); // of a list all members are kept, or none
 }
 
 Value passes_derivative(Engine& engine, std::span<const Value> operands) {

@@ -46,7 +46,7 @@ bool key_of_value(Value v, std::uint64_t& key);
 Value apply_by_name(Engine& engine, std::span<const Value> operands, std::uint64_t consumed);
 // (%apply-unread name operands)
 Value apply_unread_by_name(Engine& engine, std::span<const Value> operands);
-// (%derivative-reads? name i)
+// (%derivative-reads? name i), (%derivative-reads? name #f): the result
 Value derivative_reads(Engine& engine, std::span<const Value> operands);
 // (%passes-derivative? name i)
 Value passes_derivative(Engine& engine, std::span<const Value> operands);
