@@ -158,7 +158,7 @@ public:
   SpillFile* spill_file() { return file_.get(); }
   // So much a storage must have, or what stands beside it and the way there would cost more than its elements.
   static constexpr std::int64_t kLeastSpilled = std::int64_t{32} << 10;
-  // And where a program itself puts them aside, as it does with many parts of something large.
+  // The same for tensors that a program puts aside itself, as the library does with the many parts of a border.
   static constexpr std::int64_t kLeastAside = std::int64_t{4} << 10;
   // One more, or one less, of its references is idle. Once all are, its elements go to the file if there is one: that is begun
   // at once, and their memory is free, and no longer charged, when it is wanted and they are written.

@@ -15,13 +15,21 @@
 ; (arange stop), (arange start stop), (arange start stop step): f32, as list->tensor gives, unless type and residence follow.
 (define (arange x . l)
   (let* ((numbers (%numbers-first l)) (given (list-tail l (length numbers))))
-    (cond ((null? numbers) (apply list->tensor (iota x) given))
+    (cond ((null? numbers) (%arange/counted x 0 1 given))
           ((null? (cdr numbers)) (%arange x (car numbers) 1 given))
           (else (%arange x (car numbers) (%only "arange" (cdr numbers)) given)))))
 (define (%arange x stop step given)
   (if (= step 0)
       (error "arange: the step is 0; write another number")
-      (apply list->tensor (iota (max 0 (inexact->exact (ceiling (/ (- stop x) step)))) x step) given)))
+      (%arange/counted (max 0 (inexact->exact (ceiling (/ (- stop x) step)))) x step given)))
+; Many whole numbers piece by piece, as a list takes several times the memory of their tensor.
+(define (%arange/counted n x step given)
+  (let ((piece 4096))
+    (if (if (integer? n) (if (< piece n) (if (exact? x) (exact? step) #f) #f) #f)
+        (concat-tensors (map (lambda (k) (apply list->tensor (iota (min piece (- n k)) (+ x (* k step)) step) given))
+                             (iota (quotient (+ n (- piece 1)) piece) 0 piece))
+                        0)
+        (apply list->tensor (iota n x step) given))))
 (define (%numbers-first l)
   (if (if (pair? l) (number? (car l)) #f) (cons (car l) (%numbers-first (cdr l))) '()))
 

@@ -4,7 +4,8 @@
 ; --- recording. An array in a file stands for a tensor that is read tile by tile.
 
 ; An input is known by its number and by the text of its recording, which no other one has, whatever its letters.
-(define (%recorded type sizes residence number recording) (vector '%recorded type sizes residence '%input number recording -1))
+; It has no place, -1; that of an array in a file is -2, so that errors say how to give it other sizes.
+(define (%recorded type sizes residence number recording place) (vector '%recorded type sizes residence '%input number recording place))
 
 (define (%type-of t) (if (tensor? t) (tensor-type t) (%array-type t)))
 (define (%sizes-of t) (if (tensor? t) (size t) (cadddr t)))
@@ -27,7 +28,7 @@
         ((vector? x) (let ((l (%with-tensors (vector->list x) l))) (cons (list->vector (car l)) (cdr l))))
         (else (cons x l))))
 (define (%recorded-inputs inputs recording)
-  (map (lambda (t n) (%recorded (%type-of t) (%sizes-of t) (%residence-of t) n recording)) inputs (iota (length inputs))))
+  (map (lambda (t n) (%recorded (%type-of t) (%sizes-of t) (%residence-of t) n recording (if (tensor? t) -1 -2))) inputs (iota (length inputs))))
 
 ; --- the graph: #(nodes leaves template others?), nodes and leaves as vectors; `others?`: it has inputs of another recording, around this one. A node is #(operator operands result type sizes residence place axes near lines);
 ; inputs come first and have the operator %input, and the result 1 where they are arrays in files; `axes`, `near` and `lines` are in tile-axes.scm. An
@@ -125,4 +126,4 @@
     ((number) (cddr o))
     ((list) (map (lambda (o) (%described o nodes leaves)) (cdr o)))
     (else (cdr o))))
-(define (%description node) (%recorded (%node-type node) (%node-sizes node) (%node-residence node) 0 ""))
+(define (%description node) (%recorded (%node-type node) (%node-sizes node) (%node-residence node) 0 "" -1))

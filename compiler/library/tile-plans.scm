@@ -71,7 +71,7 @@
                             (let ((all (%all-tiles-take step view)))
                               (vector (map (lambda (n) (%node-operator (vector-ref nodes n))) (%members-of step)) (vector-ref step 0) (cadr all) (exact->inexact (car all)) (exact->inexact (caddr all))))
                             (let* ((node (vector-ref nodes step)) (parts (%parts-of-operand node layouts)))
-                              (if parts (vector (list (%node-operator node)) parts 0 0. 0.) (%node-operator node)))))
+                              (if parts (vector (list (%node-operator node)) parts 0 0. 0.) (cons (%node-operator node) (%bytes-of-node node))))))
                       steps)
                  (apply + (map (lambda (step) (%bytes-given step view)) steps)) (if (%aside? steps kept view) (%bytes-in-parts kept nodes) 0)
                  (let ((placed (filter (lambda (node) (<= 0 (%node-place node))) (vector->list nodes)))) (if (null? placed) -1 (%node-place (car placed)))))))

@@ -222,6 +222,9 @@
 (show (cdr (*j (lambda (x) (* x (modulo x 3.))) (list->tensor '(4 8.5) 'f64) (fill '(2) 1 'f64)))) ; expect: (1.0 2.5)
 ;;; case ranges-of-a-type
 (show (map tensor-type (list (arange 3) (arange 3 'i64) (arange 1 3 'f64) (arange 0 6 2 'i32) (linspace 0 1 3 'f64)))) ; expect: (f32 i64 f64 i32 f64)
+(define (listed n x step type) (list->tensor (iota n x step) type))
+(show (map (lambda (type) (equal? (arange 10001 type) (listed 10001 0 1 type))) '(i32 i64 bf16 f32 f64))) ; expect: (#t #t #t #t #t)
+(show (list (equal? (arange 90000 5 -7 'f64) (listed 12857 90000 -7 'f64)) (equal? (arange 0 1 .0001) (listed 10000 0 .0001 'f32)))) ; expect: (#t #t)
 (show (map tensor->list (list (arange 1 3 'i64) (arange 0 1 .5 'f64 'cpu) (linspace 0 1 1 'f64)))) ; expect: ((1 2) (0.0 0.5) (0.0))
 ;;; case split-into-sizes
 (show (map tensor->list (split t 1 '(2 1)))) ; expect: (((1.0 2.0) (4.0 5.0)) ((3.0) (6.0)))
@@ -234,3 +237,6 @@
 (show (map (lambda (p) (tensor->list (quantile q p -1))) '(0 1))) ; expect: ((1.0 0.0) (10.0 5.0))
 (show (tensor->list (quantile (list->tensor '(1 +inf.0 2)) .5))) ; expect: 2.0
 (show (gradient (lambda (x) (sumall (median x 1))) q)) ; expect: ((0.5 0.0 0.5 0.0) (0.5 0.0 0.0 0.5))
+;;; case many-numbers-take-the-memory-of-their-tensor
+; flags: --memory=1MiB
+(display (sumall (arange 20000 'f64))) ; expect: 199990000.0

@@ -489,6 +489,53 @@ tiled at {place}
         self.vmrun("--explain=a.html", "a.scm")
         self.assertIn(f"<pre>tiled at {place}", self.read("a.html").decode())
 
+    def test_reports_count_the_small_things_around_norms(self):
+        self.write("a.scm", """(define w (randn '(8 8 3 3) 'f32 'cpu 1))
+(define (net x) (mean (cumulative-sum (group-normalization (convolve x w 1 1) (fill '(8) 1) (fill '(8) 0) 2) 2) '(2 3)))
+(write (size (tiled net (fill '(1 8 64 64) .5) 2)))""")
+        lines = self.vmrun("--explain", "a.scm").errors.splitlines()
+        whole = [line for line in lines if "as a whole" in line]
+        self.assertEqual(whole[0], "    as a whole: cumulative-sum")
+        self.assertRegex(whole[1], r"^    as a whole, of less than 4\.0 KiB each: \d+ operators$")
+        self.assertEqual(len(whole), 2)
+        self.vmrun("--explain=a.json", "a.scm")
+        with open(self.path("a.json")) as file:
+            alone = [step for step in json.load(file)["tiled"][0]["steps"] if not step["tiles"]]
+        self.assertIn({"operators": ["cumulative-sum"], "tiles": [], "bytes": 8 * 64 * 64 * 4}, alone)
+        self.assertEqual(len([step for step in alone if step["bytes"] < 4096]), int(whole[1].split()[-2]))
+
+    def test_errors_say_how_an_array_in_a_file_gets_axes(self):
+        self.write("a.scm", """(write-npy "photo.npy" (fill '(3 64 64) 1))
+(define x (if (null? (command-line)) (npy-array "photo.npy") (fill '(3 64 64) 1)))
+(tiled (lambda (x) (tanh (convolve x (fill '(1 3 3 3) 1)))) x)""")
+        hint = r"a\.scm:3:26: error: convolve: an input of shape \(3 64 64\) .*; other sizes of an array in a file, such as \(batch channels height width\), are written into its list, \(list path type from sizes\)\n"
+        self.assertRegex(self.vmrun("a.scm", code=1).errors, hint)
+        self.assertNotIn("other sizes", self.vmrun("a.scm", "tensor", code=1).errors)
+
+    def test_no_message_names_what_the_library_is_made_of(self):
+        program = """(define w (list (randn '(8 4 3 3) 'f64 'cpu 1) (randn '(8 8 3 3) 'f64 'cpu 2)))
+(define (net (list a b) x)
+  (mean (tanh (convolve (ReLU (car (batch-normalization-training (convolve x a 1 1) (fill '(8) 1 'f64) (fill '(8) 0 'f64)))) b 1 1)) '(2 3)))
+(define x (randn '(1 4 128 128) 'f64 'cpu 3))
+(define (parts w n)
+  (tiled (lambda (x) (net w x)) x n))
+(define (loss w n) (sumall (square (parts w n))))
+(write (size (cadr (*j (lambda (w) (loss w 4)) w 1))))"""
+        self.write("a.scm", program)
+        self.write("b.scm", program.replace("(sumall (square (parts w n)))", "(sumall (square (tiled (lambda (x) (net w x)) x n)))").replace("*j", "checkpoint-*j"))
+        failed = told = ""
+        for name in ("a.scm", "b.scm"):
+            for kib in range(1000, 4200, 200):
+                done = self.vmrun("--explain", f"--memory={kib}KiB", name, code=None)
+                self.assertNotIn("<cairn>", done.errors)
+                self.assertNotIn("%tile", done.errors)
+                self.assertNotRegex(done.errors, r"made by %|\(in %|in %")
+                if name == "b.scm" and done.returncode == 3:
+                    failed += done.errors
+                told += done.errors
+        self.assertRegex(failed, r"made by tiled at b\.scm:7:36")
+        self.assertRegex(told, r"at the peak[^\n]*\n(    .*\n)*?    .* made by (tiled|a procedure) at b\.scm")
+
     def test_borders_go_one_by_one_in_the_sweep(self):
         # Each mean is over a border. Held to the end of the sweep, they and the rest come to 10.1 images, else to 9.1.
         self.write("a.scm", """(define w (map (lambda (i) (randn '(4 4 3 3) 'f32 'cpu i)) (iota 6)))

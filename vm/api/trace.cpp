@@ -5,7 +5,7 @@
 #include "ops/ordering.h"
 #include "ops/streaming/backing.h"
 #include "vm/api/handles.h"
-#include "vm/machine/tensors.h"
+#include "vm/machine/places.h"
 
 #include <new>
 
@@ -41,7 +41,7 @@ const std::string& Trace::place(const ops::Device::Maker& maker) {
   if (maker.code == nullptr) return kNowhere;
   const auto* const code = static_cast<const machine::Code*>(maker.code);
   const auto [at, fresh] = places_.try_emplace({code->index, maker.pc});
-  if (fresh) at->second = machine::TensorWorld::place_of(engine_, maker);
+  if (fresh) at->second = machine::place_of(engine_, maker);
   return at->second;
 }
 

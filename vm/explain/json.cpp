@@ -208,6 +208,7 @@ std::string json(const Tiled& t) {
   const auto step = [](const TiledStep& s) {
     Members out;
     out.raw("operators", list(s.operators, quoted)).raw("tiles", list(s.tiles, [](std::int64_t n) { return fmt::to_string(n); }));
+    if (s.tiles.empty()) out.number("bytes", s.bytes);
     if (s.tile_bytes != 0) out.number("tile_bytes", s.tile_bytes).number("work", s.work);
     return out.end();
   };

@@ -204,6 +204,8 @@ std::string kept_text(const Gradient& g) {
 }
 
 std::string in_full(const Tiled& t) {
+  constexpr std::int64_t kLeastTold = std::int64_t{4} << 10; // around each norm there are many that make a number of a channel
+  std::size_t small = 0;
   std::string out = fmt::format("tiled at {}\n", text::shown_name(t.place));
   std::vector<std::string> whole; // neighbours
   const auto end_of_whole = [&] {
@@ -211,7 +213,10 @@ std::string in_full(const Tiled& t) {
   };
   for (const TiledStep& step : t.steps) {
     if (step.tiles.empty()) {
-      whole.push_back(step.operators.front());
+      if (step.bytes < kLeastTold)
+        ++small;
+      else
+        whole.push_back(step.operators.front());
       continue;
     }
     end_of_whole();
@@ -225,6 +230,9 @@ std::string in_full(const Tiled& t) {
                          bytes_text(step.tile_bytes), step.work);
   }
   end_of_whole();
+  if (small != 0)
+    out += fmt::format("    as a whole, of less than {} each: {} operator{}\n", bytes_text(kLeastTold), small,
+                       small == 1 ? "" : "s");
   const std::string all = bytes_text(t.border_bytes), there = bytes_text(t.file_bytes);
   out += fmt::format("  borders      {}", all);
   if (t.file_bytes > 0) out += fmt::format(", {}in the file of --spill", there == all ? "" : there + " of them ");

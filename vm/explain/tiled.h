@@ -13,6 +13,7 @@ struct TiledStep {
   std::vector<std::string> operators; // in order
   std::vector<std::int64_t> tiles;    // along each axis; empty: as a whole
   std::int64_t tile_bytes = 0;        // of the largest while it is differentiated, as foreseen; 0: a reduction over parts
+  std::int64_t bytes = 0;             // of what is computed as a whole
   double work = 1;                    // of all tiles, of what it would be without halos
   bool operator==(const TiledStep&) const = default;
 };

@@ -19,7 +19,7 @@ using runs::Update;
 
 namespace {
 
-constexpr std::size_t kLeastAside = 5;                             // bytes in a file: a tape, its end twice, two flags
+constexpr std::size_t kLeastTapeAside = 5;                         // bytes in a file: a tape, its end twice, two flags
 constexpr std::size_t kLeastSnapshot = 7;                          // bytes in a file
 constexpr std::int64_t kMostSnapshotBytes = std::int64_t{1} << 44; // of all together: sums of clones must not overflow
 
@@ -236,7 +236,7 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
   }
   s.find_held();
   runs::TapeEnds none{{r.engine.heap(), r.engine.heap().tape}};
-  for (std::uint32_t n = r.size(kLeastAside); n > 0; --n) {
+  for (std::uint32_t n = r.size(kLeastTapeAside); n > 0; --n) {
     s.aside.push_back({nullptr, none});
     runs::TapeAside& a = s.aside.back();
     r.tape(a.tape, false);

@@ -6,13 +6,8 @@
 
 #include <fmt/format.h>
 
-#include <optional>
-
 namespace cairn::machine {
 
-namespace {
-
-// The function that the call before word `pc` names, if it names one.
 std::optional<std::uint32_t> called_before(const bytecode::Function& f, std::uint32_t pc) {
   std::size_t at = 0, before = 0;
   while (at < pc) {
@@ -23,8 +18,6 @@ std::optional<std::uint32_t> called_before(const bytecode::Function& f, std::uin
   if (at != pc || pc == 0 || (op != Opcode::call && op != Opcode::call_1)) return {};
   return bytecode::field_b(f.code[before]);
 }
-
-} // namespace
 
 // The frame where it happened is found from the runs, innermost first; a frame in the library hands the error to its caller, and
 // so does what was copied from the library.

@@ -6,6 +6,7 @@
 #include "vm/value/object.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ class Engine;
 
 // What programs call the procedure behind an instruction of arithmetic.
 const char* scheme_name(bytecode::Opcode op);
+
+// The function that the call before word `pc` names, if it names one.
+std::optional<std::uint32_t> called_before(const bytecode::Function& f, std::uint32_t pc);
 
 // `behind`: the instruction meant is the one before the one at which the innermost frame stands.
 Error located(const Engine& engine, const std::string& message, bool behind = false);

@@ -5,8 +5,8 @@
 #include "ops/regions.h"
 #include "vm/bytecode/tensors.h"
 #include "vm/machine/errors.h"
+#include "vm/machine/places.h"
 #include "vm/machine/tensor_operands.h"
-#include "vm/machine/tiled.h"
 
 #include <fmt/format.h>
 
@@ -209,12 +209,30 @@ bool key_of_value(Value v, std::uint64_t& key) {
   return true;
 }
 
+namespace {
+
+// As the library says it in the slot for a place, which what stands for an input has not.
+bool is_array_in_file(Value v) { return is_recorded(v) && slots_of_recorded(v)[kPlace] == value::integer(-2); }
+
+ops::ResultTypes results_of(Engine& engine, const ops::Operator& op, std::span<const Value> given, std::span<const Tensor> inputs,
+                            const ops::Attributes& attributes) {
+  try {
+    return ops::Runtime::inferred({op, inputs, attributes, &engine.tensors().runtime.default_device()});
+  } catch (const OperatorError& e) {
+    if (std::ranges::none_of(given, is_array_in_file)) throw;
+    throw OperatorError(std::string(e.what()) + "; other sizes of an array in a file, such as (batch channels height width), are "
+                                                "written into its list, (list path type from sizes)");
+  }
+}
+
+} // namespace
+
 Value record(Engine& engine, const ops::Operator& op, std::span<const Value> given) {
   Heap& heap = engine.heap();
   const Operands operands = taken_apart(engine, op, given, 0);
   const value::Charged beside(heap, heap.scratch, bytes_beside(operands.inputs.size()));
   const std::vector<Tensor> inputs = described(engine, operands);
-  ops::ResultTypes types = ops::Runtime::inferred({op, inputs, operands.attributes, &engine.tensors().runtime.default_device()});
+  ops::ResultTypes types = results_of(engine, op, given, inputs, operands.attributes);
   const ops::Device* device = nullptr;
   for (const Tensor& t : inputs)
     if (t.device() != nullptr) device = t.device();

@@ -5,7 +5,7 @@
 //   #(%recorded TYPE SIZES RESIDENCE OPERATOR OPERANDS RESULT PLACE)
 // A vector to the machine, and a tensor to `vector?`: symbols, a list of integers; the name of an operator as
 // ops/operators.def has it, the list of its operands as the program gave them, and which of its results it is; where in the
-// program, as a number (tiled.h). Of what the library hands to the procedure, the operator is %input.
+// program, as a number (places.h). Of what the library hands to the procedure, the operator is %input.
 #pragma once
 
 #include "vm/machine/engine.h"

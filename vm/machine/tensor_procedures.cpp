@@ -8,6 +8,7 @@
 #include "vm/machine/derivative_rules.h"
 #include "vm/machine/engine.h"
 #include "vm/machine/errors.h"
+#include "vm/machine/places.h"
 #include "vm/machine/recorded.h"
 #include "vm/machine/tensor_operands.h"
 #include "vm/machine/tiled.h"

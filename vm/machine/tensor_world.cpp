@@ -2,6 +2,7 @@
 #include "ops/cpu/device/device.h"
 #include "ops/streaming/backing.h"
 #include "vm/machine/engine.h"
+#include "vm/machine/places.h"
 
 #include <fmt/format.h>
 
@@ -102,33 +103,8 @@ ops::Device& TensorWorld::device(std::string_view name) {
   throw ProgramError(message);
 }
 
-// Of library procedures the call in the program that waits for them is meant, where it is near. What stands for a builtin that is
-// used as a value, as in (map sin l), has no text of its own: there whoever called it is meant in any case.
 void TensorWorld::set_maker(const Engine& engine, const value::Frame* frame) {
-  constexpr int kNear = 16; // procedures of the library that wait for each other
-  const Code* code = frame != nullptr ? frame->code : nullptr;
-  std::uint32_t pc = frame != nullptr ? frame->pc() : 0;
-  const auto meant = [&](const value::Frame* caller) {
-    code = caller->code;
-    pc = caller->pc() == 0 ? 0 : caller->pc() - 1;
-  };
-  const auto function_of = [&](const value::Frame* f) {
-    return f != nullptr && f->code->module != nullptr ? &engine.loaded.module.functions[f->code->index] : nullptr;
-  };
-  const bytecode::Function* const first = function_of(frame);
-  const bytecode::Function* function = first;
-  const value::Frame* at = frame;
-  for (int i = 0; i < kNear && function != nullptr && function->library; ++i) {
-    at = at->parent;
-    function = function_of(at);
-  }
-  if (first != nullptr && first->library) {
-    if (function != nullptr && !function->library)
-      meant(at);
-    else if (first->spans.empty() && function_of(frame->parent) != nullptr)
-      meant(frame->parent);
-  }
-  cpu_->maker = {code, pc};
+  cpu_->maker = instruction_meant(engine, frame);
   const bool in_rule = !engine.runs.empty() && engine.runs.back().in_rule;
   const ops::StreamKind stream = in_rule ? ops::StreamKind::update : ops::StreamKind::execute;
   const auto tell = [&](ops::Device* device) {
@@ -139,29 +115,6 @@ void TensorWorld::set_maker(const Engine& engine, const value::Frame* frame) {
   tell(accelerator_.get());
   tell(streaming_.get());
   for (const auto& other : others_) tell(other.get());
-}
-
-std::string TensorWorld::place_of(const Engine& engine, const ops::Device::Maker& maker) {
-  const auto* code = static_cast<const Code*>(maker.code);
-  if (code == nullptr || code->module == nullptr) return "";
-  const bytecode::Module& m = engine.loaded.module;
-  const bytecode::Function& function = m.functions[code->index];
-  const std::vector<bytecode::Location> locations = bytecode::locations_at(m, function, maker.pc);
-  const auto has_text = [&](std::size_t i) {
-    return i < locations.size() && locations[i].span.file < m.sources.size() && !m.sources[locations[i].span.file].text.empty();
-  };
-  // What was copied from the library is told by the procedure that the program calls, and by that call.
-  std::size_t own = 0;
-  while (own < locations.size() && locations[own].procedure != nullptr && locations[own].procedure->library) ++own;
-  const std::size_t named = own != 0 && own < locations.size() ? own - 1 : 0;
-  const bytecode::InlinedProcedure* const copied = locations.empty() ? nullptr : locations[named].procedure;
-  std::string where = copied != nullptr ? known_as(copied->name) : function.name;
-  if (where.empty()) where = "a procedure";
-  const std::size_t at = own < locations.size() ? own : 0;
-  if (has_text(at)) where += " at " + location_text(m.sources[locations[at].span.file], locations[at].span);
-  // What was copied may have been copied often: the call says which it is.
-  if (own == 0 && has_text(1)) where += ", called at " + location_text(m.sources[locations[1].span.file], locations[1].span);
-  return where;
 }
 
 std::vector<TensorWorld::Maker> TensorWorld::makers(const Engine& engine) const {

@@ -72,8 +72,6 @@ public:
   std::int64_t live_bytes() const;
   // Of these, what goes to the file of --spill, or back to it, when memory is short.
   std::int64_t can_make_way() const;
-  // Where in the program that is: "PROCEDURE at LOCATION"; empty: nowhere in it.
-  static std::string place_of(const Engine& engine, const ops::Device::Maker& maker);
   // The instruction that makes what is allocated from now on: the frame's; null: none of the program.
   void set_maker(const Engine& engine, const value::Frame* frame);
   // In place of the processor for everything that does not name a device.

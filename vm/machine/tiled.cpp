@@ -3,6 +3,7 @@
 
 #include "ops/operators/registry.h"
 #include "vm/explain/recorder.h"
+#include "vm/machine/places.h"
 #include "vm/machine/tensors.h"
 
 #include <algorithm>
@@ -12,17 +13,6 @@
 namespace cairn::machine::tensors {
 
 namespace {
-
-constexpr unsigned kBitsOfPc = 24; // integers of programs have 48
-constexpr std::uint32_t kMostPc = std::uint32_t{1} << kBitsOfPc, kMostIndex = std::uint32_t{1} << 23;
-
-std::string place_in_program(Engine& engine, Value number) {
-  if (!number.is_integer() || number.integer() < 0) return "";
-  const auto index = static_cast<std::uint64_t>(number.integer()) >> kBitsOfPc;
-  if (index >= engine.loaded.codes.size()) return "";
-  return TensorWorld::place_of(engine,
-                               {engine.loaded.codes[index].get(), static_cast<std::uint32_t>(number.integer()) % kMostPc});
-}
 
 // f of each item of a list; what the library says needs no checks beyond those that keep a lie harmless.
 template <class F> void for_each_item(Value list, F&& f) {
@@ -41,16 +31,17 @@ std::int64_t whole_number(Value v) { return v.is_integer() ? v.integer() : 0; }
 
 explain::Tiled described(Engine& engine, std::span<const Value> operands) {
   explain::Tiled told;
-  told.place = place_in_program(engine, value::integer(number_of_place(engine)));
-  if (told.place.find(" at <cairn>/") != std::string::npos) // who called is gone, by a tail call
-    if (std::string first = place_in_program(engine, operands[3]); !first.empty()) told.place = std::move(first);
+  const auto caller = caller_in_run(engine, engine.runs.back().top);
+  told.place = place_around(engine, caller ? *caller : place_of_number(engine, operands[3])); // the caller goes by a tail call
+  if (told.place.empty()) told.place = place_around(engine, engine.tensors().cpu().maker);
   told.border_bytes = whole_number(operands[1]);
   told.file_bytes = whole_number(operands[2]);
   double work = 0, least = 0;
   for_each_item(operands[0], [&](Value v) {
     explain::TiledStep& step = told.steps.emplace_back();
     if (!value::is_vector(v) || value::as_vector(v)->length != 5) {
-      step.operators.push_back(name_of(v));
+      step.operators.push_back(name_of(v.is_pair() ? v.pair()->car : v));
+      step.bytes = v.is_pair() ? whole_number(v.pair()->cdr) : 0;
       return;
     }
     const Value* const parts = value::as_vector(v)->items();
@@ -68,15 +59,6 @@ explain::Tiled described(Engine& engine, std::span<const Value> operands) {
 }
 
 } // namespace
-
-std::int64_t number_of_place(Engine& engine) {
-  const ops::Device::Maker& maker = engine.tensors().cpu().maker;
-  const auto* const code = static_cast<const Code*>(maker.code);
-  if (code == nullptr || code->module == nullptr || code->index >= kMostIndex || maker.pc >= kMostPc) return -1;
-  return static_cast<std::int64_t>(std::uint64_t{code->index} << kBitsOfPc | maker.pc);
-}
-
-Value text_of_place(Engine& engine, Value number) { return engine.heap().make_string(place_in_program(engine, number)); }
 
 Value shown_operator(Engine& engine, Value name) { return engine.heap().make_symbol(name_of(name)); }
 

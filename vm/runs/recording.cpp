@@ -5,6 +5,7 @@
 #include "ops/operators/lossy.h"
 #include "vm/explain/forms.h"
 #include "vm/machine/errors.h"
+#include "vm/machine/places.h"
 #include "vm/runs/marks.h"
 
 #include <fmt/format.h>
@@ -87,7 +88,7 @@ void note_kept(Engine& engine, const CheckpointState& s) {
     for (const tape::KeptTensors* list : record->kept())
       list->each_storage([&](const ops::Storage& storage) {
         if ((storage.birth != 0 && storage.birth < s.low) || !met.insert(&storage)) return;
-        const std::string place = machine::TensorWorld::place_of(engine, {storage.maker_code, storage.maker_pc});
+        const std::string place = machine::place_of(engine, {storage.maker_code, storage.maker_pc});
         const bool encoding = lossy && list == &record->smaller;
         const std::string shown = encoding ? name + kWithError : name;
         explain::KeptBy& part = parts[{shown, place}];
