@@ -220,8 +220,8 @@ struct SmallerForm {
 // programs name.
 enum class LossyKind : std::uint8_t {
   none,
-  convolution,        // the reverse rule multiplies the operand with a cotangent, for the cotangent of the second one, and does
-  product,            // nothing else with it
+  convolution,         // the reverse rule multiplies the operand with a cotangent, for the cotangent of the second one, and does
+  product,             // nothing else with it
   batch_normalization, // it is the normalised operand that is encoded: VjpCall::smaller, beside its variances, which stay. Its
   layer_normalization, // own cotangent shows the error, too
   rms_normalization,

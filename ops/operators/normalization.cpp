@@ -590,8 +590,8 @@ bool is_variances_of(const Tensor& variances, const Call& call) {
 
 namespace definitions {
 
-constinit const Definition batch_normalization_training = normalization<OperatorId::batch_normalization_training>(
-    batch_vjp, VjpMemory::first_over, LossyKind::batch_normalization);
+constinit const Definition batch_normalization_training =
+    normalization<OperatorId::batch_normalization_training>(batch_vjp, VjpMemory::first_over, LossyKind::batch_normalization);
 constinit const Definition layer_normalization_vjp = {.infer = infer_all_parts<false>,
                                                       .regions = &kRegionsOfParts<Kind::last>,
                                                       .kernel = layer_vjp_kernel,
@@ -612,13 +612,12 @@ constinit const Definition times_normalized = {.infer = infer_times_normalized,
                                                .may_overwrite = kKeepInputs,
                                                .in_shared_layout = true,
                                                .borrows = false};
-constinit const Definition group_normalization = normalization<OperatorId::group_normalization>(group_vjp, VjpMemory::own, LossyKind::group_normalization);
-constinit const Definition layer_normalization =
-    normalization<OperatorId::layer_normalization>(layer_vjp<OperatorId::layer_normalization>, VjpMemory::first_over,
-                                                      LossyKind::layer_normalization);
-constinit const Definition rms_normalization =
-    normalization<OperatorId::rms_normalization>(layer_vjp<OperatorId::rms_normalization>, VjpMemory::first_over,
-                                                    LossyKind::rms_normalization);
+constinit const Definition group_normalization =
+    normalization<OperatorId::group_normalization>(group_vjp, VjpMemory::own, LossyKind::group_normalization);
+constinit const Definition layer_normalization = normalization<OperatorId::layer_normalization>(
+    layer_vjp<OperatorId::layer_normalization>, VjpMemory::first_over, LossyKind::layer_normalization);
+constinit const Definition rms_normalization = normalization<OperatorId::rms_normalization>(
+    layer_vjp<OperatorId::rms_normalization>, VjpMemory::first_over, LossyKind::rms_normalization);
 constinit const Definition mean_within = normalization_definition(infer_mean_within, kRegionsOfMeanWithin, mean_within_kernel,
                                                                   mean_within_vjp, mean_within_jvp, keep_input(1));
 constinit const Definition normalization_vjp = normalization_definition(infer_normalization_vjp, kRegionsOfNormVjp, vjp_kernel);

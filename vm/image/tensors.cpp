@@ -273,8 +273,8 @@ void check_encoding(Engine& engine, const Tensor& encoding, const Tensor& of) {
   if (!fits) throw Malformed("something kept in place of a tensor that is no encoding of it");
 }
 
-// How many tensors are kept in place of what its rule asks for, if any are: behind a normalised operand its variances, if they are
-// no result.
+// How many tensors are kept in place of what its rule asks for, if any are: behind a normalised operand its variances, if they
+// are no result.
 std::size_t most_in_place(const ops::Operator& op) {
   if (op.smaller == nullptr && op.lossy == ops::LossyKind::none) return 0;
   return op.normalized != nullptr && op.lossy != ops::LossyKind::batch_normalization ? 2 : 1;

@@ -116,9 +116,9 @@ bool parse(std::string_view text, LossyPolicy& policy, std::string& error) {
     std::string_view part = taken_until(text, ',');
     const std::string_view option = taken_until(part, '=');
     if (option != kOperators && option != kForm) {
-      error =
-          fmt::format("lossy policy: there is no option '{}'; behind the bound may stand {}={}, or some of these, and {}={} or {}",
-                      option, kOperators, all_names(), kForm, kFast, kSmall);
+      error = fmt::format(
+          "lossy policy: there is no option '{}'; behind the bound may stand {}={}, or some of these, and {}={} or {}", option,
+          kOperators, all_names(), kForm, kFast, kSmall);
       return false;
     }
     if (std::exchange(option == kForm ? form : operators, true)) {

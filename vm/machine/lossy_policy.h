@@ -18,9 +18,7 @@ struct LossyPolicy {
   bool small = false; // encodings are in the small form, not in the fast one: of the same elements
 
   // Of products that it covers, what a mark of the second operand says comes before its own bound.
-  bool covers(const ops::Operator& op) const {
-    return (bound != 0 || adaptive) && named[static_cast<std::size_t>(op.lossy)];
-  }
+  bool covers(const ops::Operator& op) const { return (bound != 0 || adaptive) && named[static_cast<std::size_t>(op.lossy)]; }
 };
 
 // "none", "adaptive", "absolute=1e-3", "relative=1e-2,operators=convolution+product,form=small". False, with a message that says

@@ -377,8 +377,9 @@ void Weighing::add_encoding(const tape::TensorRecord& record) {
   const ops::Tensor encoded = record.inputs.all()[0];
   const auto bytes = static_cast<std::uint64_t>(encoded.bytes());
   const bool normalized = record.op->normalized != nullptr;
-  operations_.hold_beside(
-      {.done = 0, .recorded = ops::room_to_encode(encoded) + (normalized ? bytes : 0), .swept = record.asks_for_encoding() ? bytes : 0});
+  operations_.hold_beside({.done = 0,
+                           .recorded = ops::room_to_encode(encoded) + (normalized ? bytes : 0),
+                           .swept = record.asks_for_encoding() ? bytes : 0});
 }
 
 // Calls of procedures with rules in front of record number `at`, as a part of the operation on top.
