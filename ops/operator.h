@@ -122,7 +122,7 @@ struct VjpCall {
                              // with a cotangent. Left empty: none
   std::span<Tensor> given = {}; // the cotangents once more, where the rule may take their memory; or empty
   // Not null: this is there in place of what the rule asked to keep, of which it has descriptions only (SmallerForm), or of the
-  // first operand (LossyKind::batch_normalization).
+  // first operand (Definition::normalized), and then, if no result is that, its variances are behind it.
   const Tensor* smaller = nullptr;
   AddedOnto* onto = nullptr; // if not null, the first operand's cotangent has a sum, and rules of VjpMemory::onto write here
                              // instead of making a part
@@ -220,15 +220,21 @@ struct SmallerForm {
 // programs name.
 enum class LossyKind : std::uint8_t {
   none,
-  convolution,        // the reverse rule multiplies the operand with a cotangent, for the cotangent of the second one, and does
-  product,            // nothing else with it
-  batch_normalization // it is the normalised operand that is encoded: VjpCall::smaller, beside the variance, which stays. Its
-                      // own cotangent shows the error, too
+  convolution,         // the reverse rule multiplies the operand with a cotangent, for the cotangent of the second one, and does
+  product,             // nothing else with it
+  batch_normalization, // it is the normalised operand that is encoded: VjpCall::smaller, beside its variances, which stay. Its
+  layer_normalization, // own cotangent shows the error, too
+  rms_normalization,
+  group_normalization,
+  count_
 };
 // What an error of the first operand does to the cotangent of the second one is a matter of products alone.
 constexpr bool multiplies_with_cotangent(LossyKind kind) { return kind == LossyKind::convolution || kind == LossyKind::product; }
-// The normalised operand, in a layout without gaps.
-using NormalizedOf = Tensor (*)(Runtime& runtime, const Call& call);
+// The normalised operand, in a layout without gaps, and the variances by which it was, or mean squares, if no result is that.
+struct Normalized {
+  Tensor operand, variances;
+};
+using NormalizedOf = Normalized (*)(Runtime& runtime, const Call& call);
 // Bounds that an encoding keeps to. Steps of them, and what is left where these are taken off, are far from where numbers of any
 // type of elements end.
 inline constexpr double kLeastBound = 1e-25, kMostBound = 1e25;
@@ -248,7 +254,7 @@ struct Definition {
   std::uint32_t keep = 0;               // what the reverse rule needs
   const SmallerForm* smaller = nullptr; // null: there is none
   LossyKind lossy = LossyKind::none;
-  NormalizedOf normalized = nullptr; // of LossyKind::batch_normalization alone
+  NormalizedOf normalized = nullptr; // not null: this is encoded, not the operand itself
   std::uint32_t may_overwrite = 0;   // the inputs, as in `keep`, whose memory may become that of the first result: if nobody else
                                      // has it, and type and layout are the result's
   bool each_over_its_own = false;    // and that of input i the memory of result i, for each result, in place of any input's

@@ -30,7 +30,23 @@ void infer_decoding(const Call& call, ResultTypes& results) {
   for (const std::int64_t size : call.attributes[0].list()) results[0].shape.push_back(size);
 }
 
+Cost cost_of_encoding(const Call& call, const ResultTypes& /*results*/) {
+  return cost_of_lossy(call.inputs[0], call.attributes[2].integer() != 0);
+}
+Cost cost_of_decoding(const Call& call, const ResultTypes& results) {
+  Tensor like;
+  like.dtype = results.types[0].dtype;
+  like.shape = results.types[0].shape;
+  return cost_of_lossy(like, call.attributes[2].integer() != 0);
+}
+
 } // namespace
+
+Cost cost_of_lossy(const Tensor& like, bool small) {
+  Cost cost;
+  (small ? cost.lossy_small : cost.lossy) = static_cast<double>(like.bytes());
+  return cost;
+}
 
 bool can_be_encoded(const Tensor& t) {
   return is_floating(t.dtype) && !t.weak && t.device()->supports(operator_of(OperatorId::encode_bounded)) &&
@@ -57,9 +73,10 @@ std::uint64_t room_to_encode(const Tensor& like) {
   return static_cast<std::uint64_t>(cpu::room_for_encoding(like.elements(), like.dtype));
 }
 
-Tensor decoded(Runtime& runtime, const Tensor& encoding, const Tensor& like) {
-  Tensor t = runtime.apply(OperatorId::decode_bounded, {encoding},
-                           rules::attributes({Attribute::of_list({like.elements()}), Attribute::of_type(like.dtype)}));
+Tensor decoded(Runtime& runtime, const Tensor& encoding, const Tensor& like, bool small) {
+  Tensor t = runtime.apply(
+      OperatorId::decode_bounded, {encoding},
+      rules::attributes({Attribute::of_list({like.elements()}), Attribute::of_type(like.dtype), Attribute::of_flag(small)}));
   t.shape = like.shape;
   t.strides = like.strides;
   return t;
@@ -98,10 +115,10 @@ bool is_encoding_of(std::span<const std::uint8_t> bytes, const Tensor& like) {
 namespace definitions {
 
 constinit const Definition encode_bounded = {
-    .infer = infer_encoding, .regions = &regions::somewhere, .kernel = cpu::encode_bounded};
+    .infer = infer_encoding, .regions = &regions::somewhere, .kernel = cpu::encode_bounded, .cost = cost_of_encoding};
 constinit const Definition first_bytes = {.infer = infer_first_bytes, .regions = &regions::somewhere, .kernel = cpu::first_bytes};
 constinit const Definition decode_bounded = {
-    .infer = infer_decoding, .regions = &regions::somewhere, .kernel = cpu::decode_bounded};
+    .infer = infer_decoding, .regions = &regions::somewhere, .kernel = cpu::decode_bounded, .cost = cost_of_decoding};
 
 } // namespace definitions
 

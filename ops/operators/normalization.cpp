@@ -3,6 +3,7 @@
 #include "ops/cpu/normalize/batch_normalize.h"
 #include "ops/cpu/normalize/layer_normalize.h"
 #include "ops/cpu/normalize/normalize.h"
+#include "ops/operators/lossy.h"
 #include "ops/operators/region_rules.h"
 #include "ops/operators/registry.h"
 #include "ops/operators/runtime.h"
@@ -59,6 +60,13 @@ Shape shape_of_scale(const Normalization& n, const Shape& x) {
   return Shape(x.sizes().last(static_cast<std::size_t>(n.last)));
 }
 
+// Of what is told of the sets: those of the last axes are the other axes', those of groups the batch's.
+Shape shape_of_sets(const Normalization& n, const Shape& x) {
+  if (n.kind == Kind::batch) return Shape{x[1]};
+  if (n.kind == Kind::groups) return Shape{x[0], n.groups};
+  return Shape(x.sizes().first(static_cast<std::size_t>(x.rank() - n.last)));
+}
+
 template <OperatorId id> void infer(const Call& call, ResultTypes& results) {
   const std::string_view who = shown_name(call.op);
   const Shape &x = call.inputs[0].shape, &scale = call.inputs[1].shape;
@@ -110,6 +118,12 @@ void infer_like_x(const Call& call, ResultTypes& results, const Tensor& x) {
 }
 void infer_normalization_vjp(const Call& call, ResultTypes& results) { infer_like_x(call, results, call.inputs[1]); }
 void infer_normalized(const Call& call, ResultTypes& results) { infer_like_x(call, results, call.inputs[0]); }
+void infer_normalized_with_variances(const Call& call, ResultTypes& results) {
+  infer_normalized(call, results);
+  results.count = 2;
+  results[1].dtype = DType::f64;
+  results[1].shape = shape_of_sets(read_written(call.attributes, call.inputs[1].shape.rank()), call.inputs[0].shape);
+}
 
 void vjp_kernel(const KernelCall& call) {
   const auto in = call.inputs;
@@ -118,6 +132,19 @@ void vjp_kernel(const KernelCall& call) {
 void normalized_kernel(const KernelCall& call) {
   const auto in = call.inputs;
   cpu::normalize(read_written(call.attributes, in[1].shape.rank()), call.outputs[0], in[0], nullptr, nullptr);
+}
+
+void normalized_with_variances_kernel(const KernelCall& call) {
+  const auto in = call.inputs, out = call.outputs;
+  const Normalization n = read_written(call.attributes, in[1].shape.rank());
+  if (n.kind == Kind::last)
+    cpu::layer_normalized({n.epsilon, n.centred}, n.last, out[0], out[1], in[0]);
+  else
+    cpu::normalize(n, out[0], in[0], nullptr, nullptr, &out[1]);
+}
+void group_normalized_vjp_kernel(const KernelCall& call) {
+  const auto in = call.inputs;
+  cpu::normalize_vjp(read_written(call.attributes, in[2].shape.rank()), call.outputs[0], in[0], in[1], in[2], &in[3]);
 }
 
 // The cotangents of x, scale and shift.
@@ -142,6 +169,12 @@ void layer_vjp_kernel(const KernelCall& call) {
   const auto in = call.inputs, out = call.outputs;
   cpu::layer_normalize_vjp({call.attributes[1].number(), call.attributes[0].integer() != 0}, out[0], out[1], out[2], in[0], in[1],
                            in[2]);
+}
+
+void layer_normalized_vjp_kernel(const KernelCall& call) {
+  const auto in = call.inputs, out = call.outputs;
+  cpu::layer_normalized_vjp({call.attributes[1].number(), call.attributes[0].integer() != 0}, out[0], out[1], out[2], in[0],
+                            in[1], in[2], in[3]);
 }
 
 // A cotangent of y, or a product with one, summed to the numbers of scale or shift.
@@ -185,10 +218,15 @@ void group_vjp(const VjpCall& call) {
   Runtime& runtime = call.runtime;
   const Tensor &x = call.inputs[0], &scale = call.inputs[1], &c = call.cotangents[0];
   const Normalization n = read<OperatorId::group_normalization>(call.attributes, scale.rank());
-  if (rules::wanted(call, 0))
-    call.results[0] = rules::fit(runtime, runtime.apply(OperatorId::normalization_vjp, {c, x, scale}, written(n)), x);
+  const Tensor* const kept = call.smaller; // normalised, and the variances
+  if (rules::wanted(call, 0)) {
+    const Tensor part = kept != nullptr
+                            ? runtime.apply(OperatorId::group_normalized_vjp, {c, kept[0], scale, kept[1]}, written(n))
+                            : runtime.apply(OperatorId::normalization_vjp, {c, x, scale}, written(n));
+    call.results[0] = rules::fit(runtime, part, x);
+  }
   if (rules::wanted(call, 1)) {
-    const Tensor normal = runtime.apply(OperatorId::normalized, {x, scale}, written(n));
+    const Tensor normal = kept != nullptr ? kept[0] : runtime.apply(OperatorId::normalized, {x, scale}, written(n));
     call.results[1] = summed(runtime, n, runtime.apply(OperatorId::mul, {c, normal}), scale);
   }
   if (call.inputs.size() > 2 && rules::wanted(call, 2)) call.results[2] = summed(runtime, n, c, call.inputs[2]);
@@ -239,7 +277,7 @@ void batch_vjp(const VjpCall& call) {
 }
 
 // By the operator itself, whose kernel is the fastest for channels that lie closest.
-Tensor normalized_operand(Runtime& runtime, const Call& call) {
+Normalized normalized_in_batch(Runtime& runtime, const Call& call) {
   const Tensor& x = call.inputs[0];
   const auto all = [&](double number) {
     return runtime.apply(OperatorId::fill, {},
@@ -249,13 +287,26 @@ Tensor normalized_operand(Runtime& runtime, const Call& call) {
   std::array<Tensor, 3> operands = {x, all(1), all(0)};
   std::array<Tensor, kMostResults> results;
   runtime.apply(call.op, operands, {}, call.attributes, results);
-  return std::move(results[0]);
+  return {std::move(results[0]), {}};
+}
+
+// The others have no variances among their results.
+template <OperatorId id> Normalized normalized_operand(Runtime& runtime, const Call& call) {
+  const Normalization n = read<id>(call.attributes, call.inputs[1].rank());
+  std::array<Tensor, 2> operands = {call.inputs[0], call.inputs[1]};
+  std::array<Tensor, kMostResults> results;
+  runtime.apply(operator_of(OperatorId::normalized_with_variances), operands, {}, written(n), results);
+  return {std::move(results[0]), std::move(results[1])};
 }
 
 template <OperatorId id> void layer_vjp(const VjpCall& call) {
   const Normalization n = read<id>(call.attributes, 1);
-  all_parts(call, OperatorId::layer_normalization_vjp, {call.inputs[0], call.inputs[1]},
-            rules::attributes({Attribute::of_flag(n.centred), Attribute::of_number(n.epsilon)}));
+  const Attributes attributes = rules::attributes({Attribute::of_flag(n.centred), Attribute::of_number(n.epsilon)});
+  const Tensor &scale = call.inputs[1], *kept = call.smaller; // normalised, and the variances
+  if (kept != nullptr)
+    all_parts(call, OperatorId::layer_normalized_vjp, {kept[0], scale, kept[1]}, attributes);
+  else
+    all_parts(call, OperatorId::layer_normalization_vjp, {call.inputs[0], scale}, attributes);
 }
 
 // --- forward: with h = (x - mean) r, where r is the inverse deviation, h' = r (x' - mean of x' - h mean of (h x'))
@@ -426,6 +477,31 @@ void narrow_part_of_x(const RegionCall& call, const Normalization& n) {
   if (n.kind == Kind::batch) call.needed[2].within(0, call.box[1]);
   if (n.kind == Kind::groups) call.needed[2].within(0, call.needed[1].box[1]);
 }
+// Which sets have something in that part of x.
+void narrow_variances(Region& region, const Normalization& n, const Box& box, const Shape& x) {
+  if (n.kind == Kind::batch) return region.within(0, box[1]);
+  region.within(0, box[0]);
+  for (int i = 1; n.kind == Kind::last && i < x.rank() - n.last; ++i) region.within(i, box[i]);
+  const std::int64_t channels = n.kind == Kind::groups ? x[1] / n.groups : 0;
+  if (channels != 0) region.within(1, Range{box[1].begin / channels, (box[1].end - 1) / channels + 1});
+}
+void narrow_group_normalized_vjp(const RegionCall& call) {
+  const Normalization n = read_written(call.call.attributes, call.call.inputs[2].shape.rank());
+  narrow_part_of_x(call, n);
+  narrow_variances(call.needed[3], n, call.box, call.call.inputs[1].shape);
+}
+// (x, scale), of which only the shape counts: what is normalised, and the variances.
+void narrow_normalized_with_variances(const RegionCall& call) {
+  const Normalization n = read_written(call.call.attributes, call.call.inputs[1].shape.rank());
+  const Shape& x = call.call.inputs[0].shape;
+  Region& region = call.needed[0];
+  call.needed[1].unseen();
+  if (call.result == 0) return narrow_set(region, n, call.box, x);
+  if (n.kind == Kind::batch) return region.within(1, call.box[0]);
+  for (int i = 0; i < (n.kind == Kind::last ? x.rank() - n.last : 1); ++i) region.within(i, call.box[i]);
+  const std::int64_t channels = n.kind == Kind::groups ? x[1] / n.groups : 0;
+  if (channels != 0) region.within(1, Range{call.box[1].begin * channels, call.box[1].end * channels});
+}
 void narrow_normalization_vjp(const RegionCall& call) {
   narrow_part_of_x(call, read_written(call.call.attributes, call.call.inputs[2].shape.rank()));
 }
@@ -435,9 +511,9 @@ template <Kind kind> void narrow_all_parts(const RegionCall& call) {
   Normalization n;
   n.kind = kind;
   n.last = call.call.inputs[2].shape.rank();
-  if (call.needed.size() > 3) { // the variance
+  if (call.needed.size() > 3) { // the variances
     if (call.result == 0)
-      call.needed[3].within(0, call.box[1]);
+      narrow_variances(call.needed[3], n, call.box, call.call.inputs[1].shape);
     else
       call.needed[3].unseen();
   }
@@ -448,6 +524,8 @@ template <Kind kind> void narrow_all_parts(const RegionCall& call) {
     x.within(1, call.box[0]);
   } else {
     for (int i = 0; i < n.last; ++i) c.within(c.box.rank() - n.last + i, call.box[i]);
+    // What is normalised already needs no others of its row.
+    for (int i = 0; call.needed.size() > 3 && i < n.last; ++i) x.within(x.box.rank() - n.last + i, call.box[i]);
   }
   if (call.result == 2) x.unseen();
   call.needed[2].unseen();
@@ -461,7 +539,9 @@ constexpr RegionRule kRegionsOfNorm = {kGrouped<id> ? "all of its group of chann
 constexpr RegionRule kRegionsOfTest = {"its place, and its channel of the vectors", narrow_test},
                      kRegionsOfMeanWithin = {"all that is normalised together", narrow_within_sets<of_mean>},
                      kRegionsOfNormalized = {"all that is normalised together", narrow_within_sets<read_written>},
-                     kRegionsOfNormVjp = {"all that is normalised together", narrow_normalization_vjp};
+                     kRegionsOfNormVjp = {"all that is normalised together", narrow_normalization_vjp},
+                     kRegionsOfGroupVjp = {"all that is normalised together", narrow_group_normalized_vjp},
+                     kRegionsWithVariances = {"all that is normalised together", narrow_normalized_with_variances};
 template <Kind kind> constexpr RegionRule kRegionsOfParts = {"all that is normalised together", narrow_all_parts<kind>};
 
 // Some ten flops an element, once over for each of mean, deviation and result.
@@ -485,22 +565,33 @@ constexpr Definition normalization_definition(Infer infer, const RegionRule& reg
   return d;
 }
 
-template <OperatorId id> constexpr Definition normalization(Vjp vjp, VjpMemory vjp_memory) {
+template <OperatorId id> constexpr Definition normalization(Vjp vjp, VjpMemory vjp_memory, LossyKind lossy) {
   Definition d = normalization_definition(infer<id>, kRegionsOfNorm<id>, kernel<id>, vjp, jvp<id>, keep_input(0) | keep_input(1));
   d.vjp_memory = vjp_memory;
+  d.lossy = lossy;
+  d.normalized = lossy == LossyKind::batch_normalization ? normalized_in_batch : normalized_operand<id>;
   return d;
+}
+
+template <OperatorId id> Shape sets_of(const Call& call) {
+  return shape_of_sets(read<id>(call.attributes, call.inputs[1].rank()), call.inputs[0].shape);
 }
 
 } // namespace
 
+bool is_variances_of(const Tensor& variances, const Call& call) {
+  using enum OperatorId;
+  const Shape shape = call.op.id == layer_normalization ? sets_of<layer_normalization>(call)
+                      : call.op.id == rms_normalization ? sets_of<rms_normalization>(call)
+                                                        : sets_of<group_normalization>(call);
+  return variances.storage && !variances.weak && variances.dtype == DType::f64 && variances.shape == shape && variances.dense() &&
+         variances.device() == call.inputs[0].device();
+}
+
 namespace definitions {
 
-constinit const Definition batch_normalization_training = [] {
-  Definition d = normalization<OperatorId::batch_normalization_training>(batch_vjp, VjpMemory::first_over);
-  d.lossy = LossyKind::batch_normalization;
-  d.normalized = normalized_operand;
-  return d;
-}();
+constinit const Definition batch_normalization_training =
+    normalization<OperatorId::batch_normalization_training>(batch_vjp, VjpMemory::first_over, LossyKind::batch_normalization);
 constinit const Definition layer_normalization_vjp = {.infer = infer_all_parts<false>,
                                                       .regions = &kRegionsOfParts<Kind::last>,
                                                       .kernel = layer_vjp_kernel,
@@ -521,14 +612,23 @@ constinit const Definition times_normalized = {.infer = infer_times_normalized,
                                                .may_overwrite = kKeepInputs,
                                                .in_shared_layout = true,
                                                .borrows = false};
-constinit const Definition group_normalization = normalization<OperatorId::group_normalization>(group_vjp, VjpMemory::own);
-constinit const Definition layer_normalization =
-    normalization<OperatorId::layer_normalization>(layer_vjp<OperatorId::layer_normalization>, VjpMemory::first_over);
-constinit const Definition rms_normalization =
-    normalization<OperatorId::rms_normalization>(layer_vjp<OperatorId::rms_normalization>, VjpMemory::first_over);
+constinit const Definition group_normalization =
+    normalization<OperatorId::group_normalization>(group_vjp, VjpMemory::own, LossyKind::group_normalization);
+constinit const Definition layer_normalization = normalization<OperatorId::layer_normalization>(
+    layer_vjp<OperatorId::layer_normalization>, VjpMemory::first_over, LossyKind::layer_normalization);
+constinit const Definition rms_normalization = normalization<OperatorId::rms_normalization>(
+    layer_vjp<OperatorId::rms_normalization>, VjpMemory::first_over, LossyKind::rms_normalization);
 constinit const Definition mean_within = normalization_definition(infer_mean_within, kRegionsOfMeanWithin, mean_within_kernel,
                                                                   mean_within_vjp, mean_within_jvp, keep_input(1));
 constinit const Definition normalization_vjp = normalization_definition(infer_normalization_vjp, kRegionsOfNormVjp, vjp_kernel);
+constinit const Definition normalized_with_variances =
+    normalization_definition(infer_normalized_with_variances, kRegionsWithVariances, normalized_with_variances_kernel);
+constinit const Definition group_normalized_vjp =
+    normalization_definition(infer_normalization_vjp, kRegionsOfGroupVjp, group_normalized_vjp_kernel);
+constinit const Definition layer_normalized_vjp = {.infer = infer_all_parts<false>,
+                                                   .regions = &kRegionsOfParts<Kind::last>,
+                                                   .kernel = layer_normalized_vjp_kernel,
+                                                   .may_overwrite = kKeepInputs};
 constinit const Definition normalized = normalization_definition(infer_normalized, kRegionsOfNormalized, normalized_kernel);
 
 } // namespace definitions

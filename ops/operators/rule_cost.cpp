@@ -53,13 +53,13 @@ Tensor without_elements(Tensor t, Device& device) {
 } // namespace
 
 std::optional<RuleCost> cost_of_rule(const Call& call, std::span<const Tensor> results, std::span<const bool> wanted,
-                                     const Tensor* smaller) {
+                                     std::span<const Tensor> smaller) {
   NobodysLedger ledger;
   DeviceWithoutMemory device(ledger);
   Runtime runtime(device);
   Meter meter;
   const Meter::Installed installed(&meter);
-  std::vector<Tensor> inputs, outputs, cotangents, parts(call.inputs.size());
+  std::vector<Tensor> inputs, outputs, cotangents, in_place, parts(call.inputs.size());
   for (const Tensor& t : call.inputs) inputs.push_back(without_elements(t, device));
   for (const Tensor& t : results) {
     outputs.push_back(without_elements(t, device));
@@ -67,12 +67,12 @@ std::optional<RuleCost> cost_of_rule(const Call& call, std::span<const Tensor> r
     if (!cotangent.dense()) set_contiguous(cotangent);
     cotangent = without_elements(std::move(cotangent), device);
   }
-  Tensor in_place = smaller != nullptr ? without_elements(*smaller, device) : Tensor();
+  for (const Tensor& t : smaller) in_place.push_back(without_elements(t, device));
   AddedOnto onto;
   const bool adds = call.op.vjp_memory == VjpMemory::onto && Runtime::can_add_onto(inputs[0], inputs[0]);
   try {
     call.op.vjp({runtime, call.op, inputs, outputs, cotangents, call.attributes, wanted, parts, cotangents,
-                 smaller != nullptr ? &in_place : nullptr, adds ? &onto : nullptr});
+                 in_place.empty() ? nullptr : in_place.data(), adds ? &onto : nullptr});
     if (onto.op != nullptr) runtime.add_onto(inputs[0], std::move(onto));
   } catch (const OperatorError&) {
     return std::nullopt;

@@ -16,9 +16,9 @@ struct RuleCost {
 
 // Of the rule of `call.op` with cotangents of all results, for the operands that are wanted: the rule itself is called, with
 // tensors that have no elements, and what it would spend is counted. `results` and the operands may be descriptions, and so may
-// `smaller`, what is kept in place of what the rule asks for; null: nothing is. Nobody's work or account hears of it. Nothing:
+// `smaller`, what is kept in place of what the rule asks for, if anything is. Nobody's work or account hears of it. Nothing:
 // the rule cannot be told without elements. Cancelled, where the current meter was.
 std::optional<RuleCost> cost_of_rule(const Call& call, std::span<const Tensor> results, std::span<const bool> wanted,
-                                     const Tensor* smaller);
+                                     std::span<const Tensor> smaller);
 
 } // namespace cairn::ops

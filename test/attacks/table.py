@@ -83,6 +83,10 @@ INSIDE = ("(define x (* .2 (randn '(96 48))))\n(define w (* .1 (randn '(48 48)))
 NORMED = ("(define x (rand '(2 8 32 32) 'f32 'cpu 1))\n(define w (rand '(8 8 3 3) 'f32 'cpu 2))\n(define s (fill '(8) 1.))\n"
           "(define (normed x) (car (batch-normalization-training x s s)))\n(define (g w) (let loop ((x x)) (loop (normed (convolve x w 1 1)))))\n"
           "(define (f w) (sumall (sin (normed (convolve x w 1 1)))))\n(define (under thunk) (with-lossy-tape \"relative=1e-2,operators=convolution+batch-normalization\" thunk))\n")
+SETS = ("(define x (rand '(2 8 32 32) 'f32 'cpu 1))\n(define s (fill '(32) 1.))\n(define t (fill '(8) 1.))\n"
+        "(define (normed x s) (group-normalization (layer-normalization (rms-normalization x s) s s) t t 2))\n(define (g s) (let loop ((x x)) (loop (sin (normed x s)))))\n"
+        "(define (f s) (sumall (sin (normed x s))))\n"
+        "(define (under thunk) (with-lossy-tape \"relative=1e-2,operators=layer-normalization+rms-normalization+group-normalization\" thunk))\n")
 ENDLESS = "(define (f x) (let loop ((x x)) (loop (* x 1.0001))))\n"
 
 SEEN = [b for b in range(256) if 0x21 <= b <= 0x7E or 0xA1 <= b <= 0xAC or b >= 0xAE]
@@ -329,6 +333,17 @@ RUNS = [
     Attack("normalised channels of one element", NORMED + "(define s (fill '(200000) 1.))\n(let loop () (under (lambda () (*j (lambda (p) (sumall (normed (* p (rand '(1 200000 1 1)))))) 2. 1))) (loop))", (OVER, STOPPED)),
     Attack("normalised channels of no element", NORMED + "(under (lambda () (*j (lambda (p) (sumall (normed (* p (fill '(0 8 32 32) 3.))))) 2. 1)))", ERROR, "has no mean"),
     Attack("normalised operands with an error that were stretched", NORMED + "(under (lambda () (*j (lambda (p) (sumall (normed (expand-tensor (* p (fill '(1 1 1 1) 1.)) '(2 8 20000 20000))))) 2. 1)))", OVER),
+    Attack("normalised sets with an error without end", SETS + "(let loop () (under (lambda () (*j f s 1))) (loop))", (OVER, STOPPED)),
+    Attack("a tape of normalised sets with an error without end", SETS + "(under (lambda () (*j g s 1)))", (OVER, STOPPED)),
+    Attack("planned normalised sets with an error without end", SETS + "(under (lambda () (checkpoint-*j g s 1)))", (OVER, STOPPED)),
+    Attack("normalised sets with an error that do not fit", SETS + "(under (lambda () (*j f s 1)))", OVER, memory=176 << 10),
+    Attack("sweeps of normalised sets with an error cut anywhere",
+           SETS + "(define (h s) (cdr (under (lambda () (checkpoint-*j f s 1)))))\n(let loop ((n 0)) (resume (interrupt h s (remainder n 60))) (loop (+ n 1)))", (OVER, STOPPED)),
+    Attack("normalised sets that are no numbers or infinite", SETS + "(define (of v) (under (lambda () (*j (lambda (w) (sumall (sin (normed (* x (+ v w)) s)))) 1. 1))))\n"
+           "(let loop () (of (/ 0. 0.)) (of (/ 1. 0.)) (of 1e38) (of -1e-44) (loop))", (OVER, STOPPED)),
+    Attack("normalised sets of one element", SETS + "(let loop () (under (lambda () (*j (lambda (p) (sumall (layer-normalization (* p (rand '(200000 1))) (fill '(1) 1.) (fill '(1) 1.)))) 2. 1))) (loop))", (OVER, STOPPED)),
+    Attack("normalised sets with an error that were stretched", SETS + "(under (lambda () (*j (lambda (p) (sumall (normed (expand-tensor (* p (fill '(1 1 1 1) 1.)) '(2 8 2000000 32)) s))) 2. 1)))", OVER),
+    Attack("an adaptive policy of sets", '(with-lossy-tape "adaptive,operators=product+rms-normalization" (lambda () 1))', ERROR, "adaptive has no bound for rms-normalization"),
     Attack("an adaptive policy of normalisations", '(with-lossy-tape "adaptive,operators=batch-normalization" (lambda () 1))', ERROR, "adaptive has no bound for batch-normalization"),
     Attack("a policy of other normalisations", '(with-lossy-tape "relative=.1,operators=batch-normalization+layer-normalisation" (lambda () 1))', ERROR, "names no operators"),
     Attack("operators of a policy that are given without end", '(with-lossy-tape (fold-left string-append "absolute=1,operators=batch-normalization" (map (lambda (i) "+batch-normalization") (iota 1000))) (lambda () 1))', ERROR, "twice"),

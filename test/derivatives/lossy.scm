@@ -177,6 +177,81 @@
 (show (< (abs (- 1 (/ (sumall (* (car lossy) (car exact))) (sumall (square (car exact)))))) 8e-3)) ; expect: #t
 (show (< 0 (error-of (cadr exact) (cadr lossy)) .02)) ; expect: #t
 
+;;; case other-normalizations-keep-their-normalised-operand
+(define q (list (+ 2 (seeded '(8 16 16))) (seeded '(8 16 16)) (+ 1 (seeded '(16))) (+ 2 (seeded '(8))) (seeded '(8)) (car weights)))
+(define (normed (list s t r a b w))
+  (let* ((y (layer-normalization (convolve x w 1 1) s t)) (z (rms-normalization (sin y) r)) (u (group-normalization (tanh z) a b 2))) (sum (* (sin u) (seeded (size u))))))
+(define exact (gradient-of normed q))
+(define (with operators) (under (string-append "relative=.01,operators=" operators) (lambda () (gradient-of normed q))))
+(define (which operators) (map (lambda (a b) (let ((e (error-of a b))) (cond ((= e 0) 'exact) ((< e .05) 'near) (else e)))) exact (with operators)))
+(show (which "layer-normalization")) ; expect: (near exact exact exact exact near)
+(show (which "rms-normalization")) ; expect: (near near near exact exact near)
+(show (which "group-normalization")) ; expect: (near near near near exact near)
+(show (which "batch-normalization+product")) ; expect: (exact exact exact exact exact exact)
+(define all "rms-normalization+layer-normalization+convolution+group-normalization")
+(define lossy (with all))
+(show (map (lambda (a b) (< 0 (error-of a b) .05)) exact lossy)) ; expect: (#t #t #t #t #f #t)
+(show (equal? lossy (with (string-append all ",form=small")))) ; expect: #t
+(define policy (string-append "relative=.01,operators=" all))
+(define (by spec) (under policy (lambda () (with-schedule spec (lambda () (cdr (checkpoint-*j normed q 1.0)))))))
+(show (filter (lambda (spec) (not (equal? lossy (by spec)))) specs)) ; expect: ()
+(define (run q) (under policy (lambda () (with-schedule "binomial,base=16" (lambda () (cdr (checkpoint-*j normed q 1.0)))))))
+(define (from-to p from to step) (if (> from to) '() (if (p from) (from-to p (+ from step) to step) (cons from (from-to p (+ from step) to step)))))
+(show (from-to (lambda (n) (equal? lossy (resume (interrupt run q n)))) 0 (primops run q) 7)) ; expect: ()
+(show (< (error-of 1. (car (*j normed q 1.0))) 1e9)) ; expect: #t
+
+;;; case with-next-to-no-error-the-rules-of-other-normalizations-are-those-of-the-operand
+(define (near? f shape vector type)
+  (let* ((x (cast (+ (* 3 (seeded shape)) (* 1e-3 (seeded shape)) 5) type)) (p (list x (cast (seeded vector) type) (cast (+ .5 (seeded vector)) type)))
+         (g (lambda (p) (let ((y (apply f p))) (sum (* (sin y) (seeded (size y)))))))
+         (exact (gradient-of g p))
+         (lossy (under "absolute=1e-20,operators=layer-normalization+rms-normalization+group-normalization" (lambda () (gradient-of g p)))))
+    (map (lambda (a b) (< (error-of (cast (+ a 1e-9) 'f64) (cast (+ b 1e-9) 'f64)) (if (eq? type 'f64) 1e-12 2e-5))) exact lossy)))
+(define cases
+  (list (list (lambda (x s t) (layer-normalization x s t)) '(4 5 60) '(60)) (list (lambda (x s t) (layer-normalization x s t .1)) '(7 30 8) '(30 8))
+        (list (lambda (x s t) (layer-normalization x s t)) '(40 40) '(40 40)) (list (lambda (x s t) (layer-normalization (transpose x) s t)) '(90 20) '(90))
+        (list (lambda (x s t) (* t (rms-normalization x s))) '(4 5 60) '(60)) (list (lambda (x s t) (* t (rms-normalization x s .1))) '(7 30 8) '(30 8))
+        (list (lambda (x s t) (group-normalization x s t 1)) '(3 6 9 8) '(6)) (list (lambda (x s t) (group-normalization x s t 3 .1)) '(3 6 9 8) '(6))
+        (list (lambda (x s t) (group-normalization x s t 6)) '(3 6 90) '(6)) (list (lambda (x s t) (group-normalization x s t 4)) '(200 8) '(8))
+        (list (lambda (x s t) (group-normalization (permute x '(0 3 1 2)) s t 3)) '(3 9 8 6) '(6)) (list (lambda (x s t) (group-normalization (permute x '(1 2 0)) s t 2)) '(50 30 4) '(4))))
+(show (filter (lambda (found) (member #f found)) (map (lambda ((list f shape vector)) (near? f shape vector 'f32)) cases))) ; expect: ()
+(show (filter (lambda (found) (member #f found)) (map (lambda ((list f shape vector)) (near? f shape vector 'f64)) cases))) ; expect: ()
+
+;;; case each-element-of-what-was-normalised-is-within-the-bound
+; With ones for one row and zeros for the others the cotangent of scale is that row, normalised.
+(define y (+ 3 (* 2 (seeded '(40 300)))))
+(define (farthest f bound policy)
+  (define (rows i) (gradient-of (lambda (s) (sumall (narrow-tensor (f y s) 0 i 1))) (fill '(300) 1.)))
+  (/ (fold-left (lambda (most i) (max most (tensor->number (max-over (abs (- (rows i) (under policy (lambda () (rows i)))))))))  0 '(0 7 39)) bound))
+(define zeros-300 (fill '(300) 0.))
+(define (within? f name) (let ((part (farthest f .05 (string-append "absolute=.05,operators=" name)))) (< .9 part 1.0001)))
+(show (within? (lambda (y s) (layer-normalization y s zeros-300)) "layer-normalization")) ; expect: #t
+(show (within? (lambda (y s) (rms-normalization y s)) "rms-normalization")) ; expect: #t
+(show (within? (lambda (y s) (group-normalization y s zeros-300 4)) "group-normalization")) ; expect: #t
+
+;;; case errors-of-other-normalised-operands-have-no-mean
+(define y (+ 1 (* 3 (seeded '(8 1024)))))
+(define c (+ (* .1 y) (- (rand '(8 1024) 'f32 'cpu 8) .5)))
+(define (ones-of n) (fill (list n) 1.))
+(define (bias f name)
+  (let* ((of-y (lambda (y) (sum (* c (f y))))) (exact (gradient-of of-y y)) (lossy (under (string-append "absolute=.3,operators=" name) (lambda () (gradient-of of-y y)))))
+    (list (< .02 (error-of exact lossy) .15) (< (abs (- 1 (/ (sumall (* lossy exact)) (sumall (square exact))))) 1.2e-2))))
+(show (bias (lambda (y) (layer-normalization y (ones-of 1024) (ones-of 1024))) "layer-normalization")) ; expect: (#t #t)
+(show (bias (lambda (y) (rms-normalization y (ones-of 1024))) "rms-normalization")) ; expect: (#t #t)
+(show (bias (lambda (y) (group-normalization y (ones-of 1024) (ones-of 1024) 2)) "group-normalization")) ; expect: (#t #t)
+
+;;; case rows-that-have-no-number-or-are-constant
+(define all "absolute=.1,operators=layer-normalization+rms-normalization+group-normalization")
+(define (rows-of v) (concat-tensors (list (seeded '(2 512)) (fill '(1 512) v)) 0))
+(define (numbers t) (map (lambda (row) (= 0 (- (sumall row) (sumall row)))) (list (narrow-tensor t 0 0 1) (narrow-tensor t 0 2 1))))
+(define (of f v) (let ((g (lambda (x) (sumall (sin (f x)))))) (list (gradient-of g (rows-of v)) (under all (lambda () (gradient-of g (rows-of v)))))))
+(define functions
+  (list (lambda (x) (layer-normalization x (fill '(512) 2.) (fill '(512) 1.))) (lambda (x) (rms-normalization x (fill '(512) 2.))) (lambda (x) (group-normalization x (fill '(512) 2.) (fill '(512) 1.) 2))))
+(show (map (lambda (f) (map numbers (of f (/ 0. 0.)))) functions)) ; expect: (((#t #f) (#t #f)) ((#t #f) (#t #f)) ((#t #f) (#t #f)))
+(show (map (lambda (f) (map numbers (of f (/ 1. 0.)))) functions)) ; expect: (((#t #f) (#t #f)) ((#t #f) (#t #f)) ((#t #f) (#t #f)))
+(show (map (lambda (f) (map (lambda (t) (tensor->list (narrow-tensor (narrow-tensor t 0 2 1) 1 0 1))) (of f 0.))) (list (car functions) (caddr functions)))) ; expect: ((((0.0)) ((0.0))) (((0.0)) ((0.0))))
+(show (map (lambda (f) (size (under all (lambda () (gradient-of (lambda (x) (sumall (f x))) (fill '(0 512) 1.)))))) functions)) ; expect: ((0 512) (0 512) (0 512))
+
 ;;; case variances-are-followed-through-a-batch-normalization-that-has-an-error
 (define all "relative=.01,operators=convolution+batch-normalization")
 (define (f (list w s)) (sum (square (car (batch-normalization-training (convolve x w 1 1) s (fill '(8) 0.))))))
@@ -215,7 +290,7 @@
 
 ;;; case no-operators
 (with-lossy-tape "absolute=1,operators=pool" (lambda () 1))
-; expect error: with-lossy-tape: lossy policy: 'pool' names no operators; operators=convolution\+product\+batch-normalization names all that there are
+; expect error: with-lossy-tape: lossy policy: 'pool' names no operators; operators=convolution\+product\+batch-normalization\+layer-normalization\+rms-normalization\+group-normalization names all that there are
 
 ;;; case operators-twice
 (with-lossy-tape "absolute=1,operators=product+product" (lambda () 1))

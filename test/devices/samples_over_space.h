@@ -127,10 +127,13 @@ inline bool Maker::over_space(OperatorId id, Sample& sample) {
     if (id == OperatorId::layer_normalization) sample.inputs.push_back(tensor(type, {x[x.rank() - 1]}));
     values = {number(0.5)};
     return true;
-  case OperatorId::layer_normalization_vjp: {
+  case OperatorId::layer_normalization_vjp:
+  case OperatorId::layer_normalized_vjp: {
     Shape scale{x[x.rank() - 1]};
     if (one_in(2)) scale = {x[x.rank() - 2], x[x.rank() - 1]};
     sample.inputs = {tensor(type, x), tensor(type, x), tensor(type, scale)};
+    if (id == OperatorId::layer_normalized_vjp)
+      sample.inputs.push_back(tensor(DType::u8, Shape(x.sizes().first(static_cast<std::size_t>(x.rank() - scale.rank())))));
     values = {integer(below(2)), number(0.5)};
     return true;
   }
@@ -145,12 +148,15 @@ inline bool Maker::over_space(OperatorId id, Sample& sample) {
     values = {integer(one_in(2) ? groups : 0)};
     return true;
   case OperatorId::normalization_vjp:
-  case OperatorId::normalized: {
-    const std::int64_t kind = below(3);
+  case OperatorId::normalized:
+  case OperatorId::normalized_with_variances:
+  case OperatorId::group_normalized_vjp: {
+    const std::int64_t kind = id == OperatorId::group_normalized_vjp ? 1 : below(3);
     const Shape scale = kind < 2 ? vector : Shape{x[x.rank() - 1]};
-    if (id == OperatorId::normalization_vjp) sample.inputs.push_back(tensor(type, x));
+    if (id == OperatorId::normalization_vjp || id == OperatorId::group_normalized_vjp) sample.inputs.push_back(tensor(type, x));
     sample.inputs.push_back(tensor(type, x));
     sample.inputs.push_back(tensor(type, scale));
+    if (id == OperatorId::group_normalized_vjp) sample.inputs.push_back(tensor(DType::u8, {x[0], groups}));
     values = {integer(kind), integer(groups), integer(below(2)), number(0.5)};
     return true;
   }

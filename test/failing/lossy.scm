@@ -9,3 +9,5 @@
 (write (sumall (cdr (*j (lambda (w) (sumall (max-pool (min (max (convolve x w 1 1) 1) 4) 2))) w 1.))))
 (write (with-lossy-tape "relative=.05,operators=batch-normalization"
          (lambda () (sumall (cdr (checkpoint-*j (lambda (s) (sumall (sin (car (batch-normalization-training x s s))))) (fill '(4) 1.) 1.))))))
+(write (with-lossy-tape "relative=.05,operators=layer-normalization+group-normalization"
+         (lambda () (sumall (cdr (checkpoint-*j (lambda (s) (sumall (sin (group-normalization (layer-normalization x (fill '(16) 2.) (fill '(16) 1.)) s s 2)))) (fill '(4) 1.) 1.))))))

@@ -189,6 +189,11 @@
 (define (f s) (sumall (sin (car (batch-normalization-training (* x x) s s)))))
 (write (with-lossy-tape "absolute=.25,operators=batch-normalization" (lambda () (checkpoint-*j f (fill '(2) .5) 1))))
 (write (with-lossy-tape "relative=.5,operators=batch-normalization+convolution,form=small" (lambda () (*j f (fill '(2) .5) 1))))
+;;; lossy-normalizations
+(define x (rand '(4 4 10 10) 'f32 'cpu 1))
+(define (f s) (sumall (sin (group-normalization (layer-normalization (* x (rms-normalization x s)) s s) (fill '(4) .5) (fill '(4) 0.) 2))))
+(write (with-lossy-tape "absolute=.25,operators=layer-normalization+rms-normalization" (lambda () (checkpoint-*j f (fill '(10) .5) 1))))
+(write (with-lossy-tape "relative=.5,operators=group-normalization+rms-normalization,form=small" (lambda () (*j f (fill '(10) .5) 1))))
 ;;; smaller-forms
 (define (f x) (max-pool (view (ReLU (* x (min (max (* x .9) .2) .7))) '(1 1 32 32)) 2))
 (define (g x) (let loop ((i 0) (s (sumall (+ (f x) 0)))) (if (= i 20) s (loop (+ i 1) (sin s)))))

@@ -256,7 +256,7 @@ TEST_CASE("what a reverse rule is told to take is what it spends") {
     Meter unheard;
     const Meter::Installed installed(&unheard);
     const std::int64_t held = c.world.ledger.held;
-    const auto told = cost_of_rule({op, described, c.attributes, nullptr}, outputs, flags, nullptr);
+    const auto told = cost_of_rule({op, described, c.attributes, nullptr}, outputs, flags, {});
     REQUIRE(told.has_value());
     CHECK(told->operations == meter.operations());
     CHECK(told->cost.flops == meter.spent().flops);

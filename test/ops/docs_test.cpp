@@ -75,8 +75,9 @@ std::string kept(const Operator& op) {
   if ((op.keep & kKeepInputs) == kKeepInputs) out = "operands";
   if ((op.keep & kKeepOutput) != 0) out += out.empty() ? "result" : ", result";
   if (op.smaller != nullptr) out += fmt::format(", or {}", op.smaller->text);
-  if (op.lossy == LossyKind::batch_normalization)
-    out += "; operand 1 normalised and with an error, and result 3, if asked for";
+  if (op.normalized != nullptr)
+    out += fmt::format("; operand 1 normalised and with an error, and {}, if asked for",
+                       op.lossy == LossyKind::batch_normalization ? "result 3" : "a number for each set");
   else if (op.lossy != LossyKind::none)
     out += "; operand 1 with an error, if asked for";
   return out.empty() ? "nothing" : out;

@@ -293,7 +293,7 @@ TEST_CASE("tensors come back as they lay") {
     for (const auto& [t, form] :
          {std::pair(x, kFast), std::pair(turned, kFast), std::pair(x, kSmall), std::pair(turned, kSmall)}) {
       REQUIRE(can_be_encoded(t));
-      const Tensor encoding = encoded(w.rt, t, 0.01, false, form), back = decoded(w.rt, encoding, t);
+      const Tensor encoding = encoded(w.rt, t, 0.01, false, form), back = decoded(w.rt, encoding, t, form);
       CHECK(encoding.bytes() < x.bytes());
       CHECK(back.strides == t.strides);
       const std::vector<double> before = w.rt.read_numbers(t), after = w.rt.read_numbers(back);

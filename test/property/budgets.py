@@ -27,6 +27,7 @@ TRAINING = """(import network)
 (define (twice p h) (+ (tanh (matmul h (car p))) (sin (matmul h (transpose (car p))))))
 (define (broad p h) (let ((y (concat-tensors (list h (sin h) (cos h)) 0))) (dense p (index (tanh y) '(0 %(rows)d) #t))))
 (define (normed p h) (let ((y (matmul h (car p)))) (ReLU (car (batch-normalization-training y (+ 1 (cdr p)) (mean (car p) 0))))))
+(define (in-rows p h) (ReLU (rms-normalization (layer-normalization (matmul h (car p)) (+ 1 (cdr p)) (mean (car p) 0)) (+ 1 (cdr p)))))
 (define (noisy p h) (dense p (* h (+ 1 (* .1 (randn (size h)))))))
 (define (inner p h)
   (let ((g (cdr (with-memory "200KiB" (lambda () (checkpoint-*j (lambda (q) (mean (square (dense (cons q (cdr p)) h)))) (car p) 1))))))
@@ -74,7 +75,7 @@ class Program:
             self.text, policy = spilling.program(), spilling.policy
         else:
             lossy = seed % 16 >= 12
-            self.text = training(r, 'normed' if lossy else None)
+            self.text = training(r, ('normed', 'in-rows')[seed % 2] if lossy else None)
             policy = spilled.POLICIES[(seed + seed // 16) % len(spilled.POLICIES)] if lossy else 'none'
         self.options.append('--lossy=' + policy)
         self.spills = seed % 8 in (3, 5)

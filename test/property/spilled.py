@@ -26,10 +26,13 @@ PRELUDE = """(define N %d)
 
 # Policies of what tapes keep with an error, and layers that have such.
 POLICIES = ['relative=.01,operators=convolution+product+batch-normalization', 'absolute=.02,operators=batch-normalization+convolution',
-            'relative=.1,operators=product,form=small', 'absolute=1e-3,operators=batch-normalization,form=small']
+            'relative=.1,operators=product,form=small', 'absolute=1e-3,operators=batch-normalization,form=small',
+            'absolute=.05,operators=layer-normalization+rms-normalization', 'relative=.03,operators=group-normalization+layer-normalization+product,form=small']
 ENCODED = ["(view (ReLU (convolve (view x (list rows 2 8 8)) (view (narrow-tensor (view w '(-1)) 0 0 36) '(2 2 3 3)) 1 1)) (list rows N))",
            "(view (car (batch-normalization-training (view x (list rows 8 4 4)) (mean (view w '(8 2048)) 1) (fill '(8) .1))) (list rows N))",
            "(tanh (car (batch-normalization-training (matmul x w) (+ 1 (mean w 0)) (mean u 1))))",
+           "(tanh (layer-normalization (matmul x w) (+ 1 (mean w 0)) (mean u 1)))", "(ReLU (rms-normalization (matmul x w) (+ 1 (mean w 0))))",
+           "(view (group-normalization (view x (list rows 8 4 4)) (+ 1 (mean (view w '(8 2048)) 1)) (fill '(8) .1) 2) (list rows N))",
            "(let ((x (view x (list rows 4 4 8)))) (view (car (batch-normalization-training (convolve x (view (narrow-tensor (view u '(-1)) 0 0 144) '(4 4 3 3)) 1 1) (fill '(4) 1.) (fill '(4) 0.))) (list rows N)))"]
 
 

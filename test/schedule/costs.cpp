@@ -30,7 +30,8 @@ TEST_CASE("what a table of costs does not name has its built-in rate") {
 TEST_CASE("a mistake in a table of costs is named with its line, and changes nothing") {
   const std::pair<const char*, const char*> mistakes[] = {
       {"step 1\nspeed 2",
-       "line 2: no rate is called 'speed'; there are step, record, operation, product, flop, byte, fresh, spill, encode"},
+       "line 2: no rate is called 'speed'; there are step, record, operation, product, flop, byte, fresh, spill, encode, lossy, "
+       "lossy_small"},
       {"step", "line 1: 'step' should be nanoseconds, a number from 0 to 1000000, not ''"},
       {"step -1", "line 1: 'step' should be nanoseconds, a number from 0 to 1000000, not '-1'"},
       {"step 1e7", "line 1: 'step' should be nanoseconds, a number from 0 to 1000000, not '1e7'"},
@@ -67,4 +68,7 @@ TEST_CASE("ticks are tenths of a nanosecond, whole, and never overflow") {
   costs.operation = 1, costs.product = 2, costs.flop = 3, costs.byte = .1;
   CHECK(costs.ticks(1, 1, 1, 1) == 61);
   CHECK(costs.ticks(0, 0, 0, 1e300) == std::uint64_t{1} << 60);
+  costs.lossy = .4, costs.lossy_small = 3;
+  CHECK(costs.ticks_of_lossy(1000, 0) == 2000);
+  CHECK(costs.ticks_of_lossy(1000, 10) == 2150);
 }

@@ -48,12 +48,13 @@ def random_network(seed):
     for i in range(layers):
         convolved = f"(convolve x (index w {i}) 1 1)"
         if chosen.random() < .3:
-            policy = chosen.choice(("none", "adaptive", "absolute=.02", "absolute=.02,form=small", "relative=.1,operators=convolution+product", "relative=.02,operators=batch-normalization"))
+            policy = chosen.choice(("none", "adaptive", "absolute=.02", "absolute=.02,form=small", "relative=.1,operators=convolution+product", "relative=.02,operators=batch-normalization",
+                                    "relative=.02,operators=layer-normalization+group-normalization"))
             convolved = f"(with-lossy-tape \"{policy}\" (lambda () {convolved}))"
         lines.append(chosen.choice(("(ReLU {})", "(tanh {})", "(+ x (ReLU {}))", "(LeakyReLU {})", "(* .5 (+ {} x))")).format(convolved))
     for i in range(layers):
         if chosen.random() < .3:
-            lines[i] = lines[i].replace("(convolve x", "(normalised (convolve x").replace(" 1 1)", " 1 1))")
+            lines[i] = lines[i].replace("(convolve x", f"({chosen.choice(('normalised', 'in-rows', 'by-squares', 'in-groups'))} (convolve x").replace(" 1 1)", " 1 1))")
     body = "x"
     for line in lines:
         body = f"(let ((x {body})) {line})"
@@ -62,6 +63,9 @@ def random_network(seed):
     kind = chosen.choice(("f32", "f64", "bf16"))
     allowed = chosen.choice(("p", "(allow-error p .02)", "(allow-error p '(.03 0))", "(list (allow-error (car p) .05) (cadr p))"))
     return f"""(define (normalised x) (let ((m (mean x '(0 2 3)))) (car (batch-normalization-training x (+ m 1) m))))
+(define (in-rows x) (let ((m (mean x '(0 1 2)))) (layer-normalization x (+ m 1) m)))
+(define (by-squares x) (let ((m (mean x '(0 1)))) (rms-normalization x (+ m 1) .01)))
+(define (in-groups x) (let ((m (mean x '(0 2 3)))) (group-normalization x (+ m 1) m {1 if channels == 3 else 2})))
 (define images (cast (- (rand '({batch} {channels} 16 {width}) 'f32 'cpu 1) .4) '{kind}))
 (define weights (list (cast (* .3 (- (rand '({layers} {channels} {channels} 3 3) 'f32 'cpu 2) .5)) '{kind}) (rand '(64 3) 'f32 'cpu 3)))
 (define (network p)
@@ -145,11 +149,52 @@ class Lossy(ToolTest):
             self.assertEqual(self.vmrun(policy, *more, "a.scm").output, right, more)
         self.assertEqual(self.in_slices(37, policy, "--checkpoint=binomial,base=16"), right)
 
+    def test_modelled_time_has_what_encodings_take(self):
+        """Exactly: half of the rate for each byte that is encoded, and half for each that is decoded, however the gradient is planned."""
+        self.made(NORMALISED)
+        rates = "step 0\nrecord 0\noperation 0\nproduct 0\nflop 0\nbyte 0\nfresh 0\n"
+        policy, ticks = "--lossy=relative=1e-2,operators=convolution+batch-normalization", {}
+        for schedule in ("--memory=64MiB", "--checkpoint=tape", "--checkpoint=binomial,base=16"):
+            for form, name in (("", "lossy"), (",form=small", "lossy_small")):
+                for rate in (0, 3):
+                    self.write("here.costs", f"{rates}lossy 0\nlossy_small 0\n".replace(f"{name} 0", f"{name} {rate}"))
+                    done = self.vmrun(policy + form, schedule, "--costs=here.costs", "--explain=e.json", "--stats=s", "a.scm")
+                    told = json.loads(self.read("e.json"))["gradients"][0]
+                    ticks[rate] = told["time"], round(told["seconds_of_one_tape"] * 1e10)
+                encoded = json.loads(self.read("s"))["encoded_bytes"]
+                # The first convolution's operand is encoded, too.
+                self.assertEqual(encoded, (4 + 9 * 8) * 2 * 32 * 32 * 4)
+                for kind in (0, 1):
+                    self.assertEqual(ticks[3][kind] - ticks[0][kind], 30 * encoded, (schedule, form, kind))
+                self.assertEqual(done.output, self.vmrun(policy, "taped.scm").output)
+
+    def test_plans_weigh_encodings(self):
+        """Steps that come again are a smaller part of a longer time; tapes that a first run let go of are encoded once more."""
+        self.write("a.scm", WIDE.replace("UNIT", UNITS["both"]))
+        policy, found, tables = "--lossy=relative=1e-2,operators=convolution+batch-normalization", {}, {}
+        for rate in (0, 100):
+            self.write("here.costs", f"lossy {rate}\nfresh 0\n")
+            options = (policy, "--memory=8MiB", "--costs=here.costs")
+            done = self.vmrun(*options, "--explain=e.json", "a.scm")
+            found[rate] = json.loads(self.read("e.json"))["gradients"], done.output
+            tables[rate] = self.vmrun(*options, "--plan", "a.scm").output
+        self.assertEqual(found[0][1], found[100][1], "the same gradients")
+        self.assertNotEqual(tables[0], tables[100])
+        for free, dear in zip(found[0][0], found[100][0]):
+            self.assertAlmostEqual(dear["seconds_of_one_tape"] - free["seconds_of_one_tape"], 100e-9 * 24 * 2 * 8 * 96 * 96 * 4, delta=1e-9)
+            # The meter counts what the plan foresees.
+            self.assertAlmostEqual(dear["time"] * 1e-10 / dear["seconds_of_one_tape"], dear["time_of_one_tape"], delta=.005)
+        for gradients, _ in found.values():
+            self.assertGreater(gradients[1]["time_of_one_tape"], 1)
+        self.assertLess(found[100][0][1]["time_of_one_tape"], 1 + (found[0][0][1]["time_of_one_tape"] - 1) / 20)
+        self.assertGreater(found[100][0][0]["time_of_one_tape"], 1.2, "encoded twice")
+
     def test_random_networks(self):
         for seed in range(int(os.environ.get("CAIRN_LOSSY_NETWORKS", "8"))):
             chosen = random.Random(seed)
             self.made(random_network(seed))
-            policy = "--lossy=" + chosen.choice(("relative=.03,operators=convolution+product", "absolute=.01", "relative=.2,operators=product", "adaptive,operators=convolution+product", "relative=.02,operators=batch-normalization+convolution"))
+            policy = "--lossy=" + chosen.choice(("relative=.03,operators=convolution+product", "absolute=.01", "relative=.2,operators=product", "adaptive,operators=convolution+product", "relative=.02,operators=batch-normalization+convolution",
+                                                     "absolute=.03,operators=layer-normalization+group-normalization+rms-normalization", "relative=.02,operators=group-normalization+convolution,form=small"))
             right = self.vmrun(policy, "taped.scm").output
             for schedule in chosen.sample(SCHEDULES, 2):
                 self.assertEqual(self.vmrun(policy, f"--checkpoint={schedule}", "a.scm").output, right, (seed, schedule))

@@ -211,7 +211,7 @@ std::optional<int> parse_run_options(int argc, char** argv, RunOptions& options)
       ->type_name("SPEC");
   app.add_option("--lossy", raw.lossy,
                  "what tapes may keep with an error: absolute=BOUND, relative=BOUND or "
-                 "adaptive[,operators=convolution+product+batch-normalization][,form=small] (none)")
+                 "adaptive[,operators=convolution+product+batch-normalization+...][,form=small] (none)")
       ->type_name("SPEC");
   app.add_option("--costs", raw.costs, "how long parts of a program take, for plans: a table that --calibrate wrote")
       ->type_name("FILE");

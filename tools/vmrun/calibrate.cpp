@@ -123,10 +123,12 @@ std::string table(const std::string& folder) {
     spill = line;
   }
 
-  char lines[256];
+  char lines[320];
   std::snprintf(lines, sizeof lines,
-                "step %.3g\nrecord %.3g\noperation %.3g\nproduct %.3g\nflop %.3g\nbyte %.3g\nfresh %.3g\nencode %.3g\n", step,
-                record, operation, product, flop, byte, fresh, encode_rate(kRounds));
+                "step %.3g\nrecord %.3g\noperation %.3g\nproduct %.3g\nflop %.3g\nbyte %.3g\nfresh %.3g\nencode %.3g\nlossy "
+                "%.3g\nlossy_small %.3g\n",
+                step, record, operation, product, flop, byte, fresh, encode_rate(kRounds), lossy_rate(false, kRounds),
+                lossy_rate(true, kRounds));
   const VmHandle vm = machine((lines + spill).c_str());
   CairnBuffer text;
   require(cairn_vm_costs(vm.get(), text.text()), "there is no memory for the table");

@@ -128,7 +128,8 @@ struct Gradient {
   Tiers tiers; // none: there is no device that tensors may stream to
   KeptOnTape kept;
   std::uint64_t time = 0;
-  std::optional<std::uint64_t> first_run; // when it ended
+  std::optional<std::uint64_t> first_run;                // when it ended
+  std::uint64_t encoding = 0, encoding_of_first_run = 0; // of that time, encoding with an error and decoding took
   std::vector<Stretch> timeline;
   std::vector<KeptState> states;
   std::uint64_t states_left_out = 0; // of `states`: the shortest-lived

@@ -121,7 +121,10 @@ void Recorder::arrive(const Moment& now, std::uint64_t position, std::uint64_t e
   }
   last_time_ = time(now);
   last_ = now;
-  if (!was_known && steps != 0) now_.first_run = last_time_;
+  now_.encoding = now.encoding - start_.encoding;
+  if (was_known || steps == 0) return;
+  now_.first_run = last_time_;
+  now_.encoding_of_first_run = now_.encoding;
 }
 
 void Recorder::act(const schedule::Action& action, std::uint64_t position, std::uint64_t records, std::uint64_t bytes) {

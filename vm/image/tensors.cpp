@@ -211,6 +211,7 @@ void ImageWriter::tensor_records(const Tape& t) {
       out.varint(r.count);
     out.u8(r.level);
     out.varint(r.cost);
+    out.u8(r.encoded_small ? 1 : 0);
     out.varint(r.op == nullptr ? 0 : 1 + static_cast<std::uint64_t>(r.op->id));
     out.varint(r.attributes.values.size());
     for (const ops::Attribute& a : r.attributes.values) attribute(a);
@@ -272,6 +273,13 @@ void check_encoding(Engine& engine, const Tensor& encoding, const Tensor& of) {
   if (!fits) throw Malformed("something kept in place of a tensor that is no encoding of it");
 }
 
+// How many tensors are kept in place of what its rule asks for, if any are: behind a normalised operand its variances, if they
+// are no result.
+std::size_t most_in_place(const ops::Operator& op) {
+  if (op.smaller == nullptr && op.lossy == ops::LossyKind::none) return 0;
+  return op.normalized != nullptr && op.lossy != ops::LossyKind::batch_normalization ? 2 : 1;
+}
+
 // What the operator says of operands like these must be what stands in the record; what its reverse rule asks for is there, or
 // can be computed again from records before it, which are in `derived`.
 void check_record(Engine& engine, const Tape& tape, const TensorRecord& r, const tape::Derived& derived) {
@@ -280,8 +288,8 @@ void check_record(Engine& engine, const Tape& tape, const TensorRecord& r, const
     if (!holds) throw Malformed("a record of a tensor operation that cannot be");
   };
   want(r.results >= 1 && r.results <= ops::kMostResults);
-  want(r.smaller.size() == 0 || (r.kind == Kind::apply && r.smaller.size() == 1 && r.op != nullptr &&
-                                 (r.op->smaller != nullptr || r.op->lossy != ops::LossyKind::none)));
+  want(r.smaller.size() == 0 || (r.kind == Kind::apply && r.op != nullptr && r.smaller.size() == most_in_place(*r.op)));
+  want(!r.encoded_small || r.is_lossy());
   want(r.cost == 0 || (r.kind == Kind::apply && r.op != nullptr && (r.op->kernel != nullptr || r.op->view != nullptr)));
   const std::vector<Tensor> inputs = r.inputs.all(), outputs = r.outputs.all();
   switch (r.kind) {
@@ -347,7 +355,9 @@ void check_record(Engine& engine, const Tape& tape, const TensorRecord& r, const
     }
   }
   if (r.is_lossy()) {
-    check_encoding(engine, r.smaller.all()[0], inputs[0]);
+    const std::vector<Tensor> kept = r.smaller.all();
+    check_encoding(engine, kept[0], inputs[0]);
+    want(kept.size() == 1 || ops::is_variances_of(kept[1], {*r.op, inputs, r.attributes, nullptr}));
   } else if (r.smaller.size() != 0) {
     check_smaller(engine, r, inputs, outputs);
     return;
@@ -396,6 +406,7 @@ void ImageReader::tensor_records(Tape& t) {
     if (r->level > (t.is_lean() ? 1 : tape::kLeanLevels)) throw Malformed("a record of no known level");
     r->cost = in.varint();
     if (r->cost > tape::Tape::kMostCost) throw Malformed("a record of no known cost");
+    r->encoded_small = in.u8() != 0;
     std::uint64_t op = count(ops::all_operators().size());
     if (op != 0) r->op = &ops::operator_of(static_cast<ops::OperatorId>(op - 1));
     r->attributes.values.resize(size(1));

@@ -296,6 +296,10 @@ public:
   // Where nothing is there now, its buffer is given back, until something is put there again.
   void rest_spill_file();
   schedule::CostTable costs; // for plans; as fixed as that
+  // Modelled time of so many operations that take so much together.
+  std::uint64_t modelled_ticks(double operations, const ops::Cost& cost) const {
+    return costs.ticks(operations, cost.products, cost.flops, cost.bytes) + costs.ticks_of_lossy(cost.lossy, cost.lossy_small);
+  }
   // What schedules may choose by.
   schedule::Resources resources(bool alone) const {
     return {.budget_bytes = state_budget,

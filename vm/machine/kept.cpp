@@ -9,8 +9,8 @@
 
 #include <array>
 #include <memory>
-#include <optional>
 #include <utility>
+#include <vector>
 
 namespace cairn::machine::tensors {
 
@@ -51,6 +51,7 @@ constexpr double kBesidesAgain = 5;
 // Modelled, in ticks.
 struct Price {
   std::uint64_t all = 0;   // with the sweep; 0 where it is next to nothing
+  std::uint64_t once = 0;  // without it
   std::uint64_t again = 0; // to compute the results again, if that is little beside their bytes; else 0
 };
 
@@ -62,16 +63,16 @@ Price price_of(const Engine& engine, const TensorRecord& record, std::span<const
   const bool is_view = op.view != nullptr && outputs[0].storage.get() == inputs[0].storage.get();
   const ops::Call call{op, inputs, record.attributes, nullptr};
   const ops::Cost cost = is_view ? ops::Cost{} : ops::Runtime::modelled_cost(call, outputs);
-  const std::uint64_t ticks = engine.costs.ticks(1, cost.products, cost.flops, cost.bytes);
+  const std::uint64_t ticks = engine.modelled_ticks(1, cost);
   bool constant = false; // one of the operands
   for (std::size_t i = 0; i < inputs.size(); ++i) constant = constant || (record.operands[i] == tape::kNone && !inputs[i].weak);
-  const Price price{(cost.products > 0 && !constant ? 3 : 2) * ticks, 0};
+  const Price price{(cost.products > 0 && !constant ? 3 : 2) * ticks, ticks, 0};
   if (bytes < tape::kLeastAgain || (op.kernel == nullptr && op.view == nullptr)) return price; // copies to devices are made once
   const std::uint64_t most = cost.products > 0 ? kWorkOfByteOfLarge : kWorkOfByte[0];
   const bool is_little =
       cost.all() <= static_cast<double>(most * bytes) && (cost.products == 0 || bytes >= kLargeOfOperands * of_operands);
   const std::uint64_t again = ticks + engine.costs.ticks(kBesidesAgain, 0, 0, 0);
-  return {price.all, is_little ? std::max<std::uint64_t>(again, 1) : 0};
+  return {price.all, ticks, is_little ? std::max<std::uint64_t>(again, 1) : 0};
 }
 
 // To keep an operand costs nothing where somebody has it anyway: another record, or, of what was there before the tape, the
@@ -89,9 +90,9 @@ bool may_be_encoded(const LossyPolicy& policy, const TensorRecord& record, std::
          static_cast<std::uint64_t>(inputs[0].bytes()) >= tape::kLeastAgain && ops::can_be_encoded(inputs[0]);
 }
 
-// What does stand there, and inputs[0] what it is an encoding of. Marks of operands have been used behind this, but for those
-// that the sweep asks for.
-std::optional<Tensor> encoded_instead(Engine& engine, const TensorRecord& record, std::span<Tensor> inputs) {
+// What does stand there, an encoding, and behind it variances that no result is; or nothing. And inputs[0] what it is an encoding
+// of. Marks of operands have been used behind this, but for those that the sweep asks for.
+std::vector<Tensor> encoded_instead(Engine& engine, const TensorRecord& record, std::span<Tensor> inputs) {
   const LossyPolicy& policy = engine.lossy_policies[engine.current().lossy];
   const bool covered = may_be_encoded(policy, record, inputs);
   const double mark = covered && ops::multiplies_with_cotangent(record.op->lossy) ? ops::mark_of(inputs[1]) : 0;
@@ -101,33 +102,55 @@ std::optional<Tensor> encoded_instead(Engine& engine, const TensorRecord& record
   const double bound = mark > 0 ? mark : policy.bound;
   if (!covered || mark < 0 || bound == 0) return {};
   ops::Runtime& runtime = engine.tensors().runtime;
-  if (record.op->normalized != nullptr)
-    inputs[0] = record.op->normalized(runtime, {*record.op, inputs, record.attributes, nullptr});
-  else if (!inputs[0].dense())
+  Tensor variances;
+  if (record.op->normalized != nullptr) {
+    ops::Normalized normalized = record.op->normalized(runtime, {*record.op, inputs, record.attributes, nullptr});
+    inputs[0] = std::move(normalized.operand);
+    variances = std::move(normalized.variances);
+  } else if (!inputs[0].dense()) {
     inputs[0] = runtime.apply(ops::OperatorId::contiguous, {inputs[0]});
+  }
   Tensor encoding = ops::encoded(runtime, inputs[0], bound, mark == 0 && policy.relative, policy.small);
   engine.statistics.encoded_bytes += inputs[0].bytes();
   engine.statistics.encoding_bytes += encoding.bytes();
   engine.statistics.largest_bound = std::max(engine.statistics.largest_bound, encoding.number);
-  return encoding;
+  std::vector<Tensor> kept = {std::move(encoding)};
+  if (!variances.empty()) kept.push_back(std::move(variances));
+  return kept;
 }
 
 } // namespace
 
+// The encoding is made, and copied where it has no room to spare; a normalised operand is made by the operator once more, with
+// scale and shift made for that.
+EncodingTicks ticks_of_encoding(const Engine& engine, const TensorRecord& record, const Tensor& encoded,
+                                std::uint64_t of_operator) {
+  const ops::Cost cost = ops::cost_of_lossy(encoded, record.encoded_small);
+  const bool normalized = record.op->normalized != nullptr;
+  const std::uint64_t of_normalized = normalized ? engine.costs.ticks(2, 0, 0, 0) + of_operator : 0;
+  return {engine.modelled_ticks(2, cost) + of_normalized, record.asks_for_encoding() ? engine.modelled_ticks(1, cost) : 0};
+}
+
 void record(Engine& engine, Tape& tape, std::shared_ptr<TensorRecord> record, std::span<Tensor> inputs,
             std::span<Tensor> outputs) {
   const ops::Operator& op = *record->op;
+  Price price;
   if (tape.is_lean()) {
-    const Price price = price_of(engine, *record, inputs, outputs);
+    price = price_of(engine, *record, inputs, outputs);
     record->cost = price.again;
-    tape.note_cost(price.all);
   } else {
     record->level = lean_level(*record, inputs, outputs);
   }
-  if (std::optional<Tensor> encoding = encoded_instead(engine, *record, inputs)) {
-    record->smaller = tape::KeptTensors({&*encoding, 1});
+  if (const std::vector<Tensor> encoding = encoded_instead(engine, *record, inputs); !encoding.empty()) {
+    record->smaller = tape::KeptTensors(encoding);
+    record->encoded_small = engine.lossy_policies[engine.current().lossy].small;
+    if (tape.is_lean()) {
+      const EncodingTicks ticks = ticks_of_encoding(engine, *record, inputs[0], price.once);
+      price.all += ticks.recorded + ticks.swept;
+    }
     inputs[0] = ops::description(std::move(inputs[0]));
   }
+  tape.note_cost(price.all);
   // Small operands stay, with them the result can be computed again: where something else is kept, and where the result is worth
   // it, as that of adding a bias is.
   const bool worth = !outputs.empty() && (op.keep != 0 || outputs[0].bytes() >= static_cast<std::int64_t>(tape::kLeastAgain));

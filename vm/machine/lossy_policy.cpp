@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 namespace cairn::machine {
@@ -13,8 +15,10 @@ namespace cairn::machine {
 namespace {
 
 constexpr std::string_view kNone = "none", kAbsolute = "absolute", kRelative = "relative", kAdaptive = "adaptive",
-                           kOperators = "operators", kConvolution = "convolution", kProduct = "product",
-                           kBatchNormalization = "batch-normalization", kForm = "form", kFast = "fast", kSmall = "small";
+                           kOperators = "operators", kForm = "form", kFast = "fast", kSmall = "small";
+// As programs name operators, by LossyKind; of the first one nothing has an error.
+constexpr std::array<std::string_view, static_cast<std::size_t>(ops::LossyKind::count_)> kKinds = {
+    "", "convolution", "product", "batch-normalization", "layer-normalization", "rms-normalization", "group-normalization"};
 
 // What is in front of the sign, which goes from the text together with that. Where there is no sign nothing is left, not even
 // an empty text.
@@ -55,29 +59,40 @@ bool parse_bound(std::string_view part, LossyPolicy& policy, std::string& error)
   return true;
 }
 
+// "convolution+product" and so on, of all that there are.
+std::string names_of(const LossyPolicy& policy) {
+  std::string names;
+  for (std::size_t kind = 0; kind < kKinds.size(); ++kind)
+    if (policy.named[kind]) names += fmt::format("{}{}", names.empty() ? "" : "+", kKinds[kind]);
+  return names;
+}
+
+std::string all_names() {
+  LossyPolicy all;
+  all.named.fill(true);
+  all.named[0] = false;
+  return names_of(all);
+}
+
 bool parse_operators(std::string_view names, LossyPolicy& policy, std::string& error) {
-  policy.convolutions = policy.products = policy.batch_normalizations = false;
+  policy.named.fill(false);
   do {
     const std::string_view name = taken_until(names, '+');
-    bool* const named = name == kProduct              ? &policy.products
-                        : name == kConvolution        ? &policy.convolutions
-                        : name == kBatchNormalization ? &policy.batch_normalizations
-                                                      : nullptr;
-    if (named == nullptr || *named) {
-      error =
-          fmt::format("lossy policy: '{}' {}; operators={}+{}+{} names all that there are", name,
-                      named != nullptr ? "is there twice" : "names no operators", kConvolution, kProduct, kBatchNormalization);
+    const auto kind = static_cast<std::size_t>(std::ranges::find(kKinds, name) - kKinds.begin());
+    const bool known = kind < kKinds.size() && kind != 0;
+    if (!known || policy.named[kind]) {
+      error = fmt::format("lossy policy: '{}' {}; operators={} names all that there are", name,
+                          known ? "is there twice" : "names no operators", all_names());
       return false;
     }
-    *named = true;
+    policy.named[kind] = true;
+    if (policy.adaptive && !ops::multiplies_with_cotangent(static_cast<ops::LossyKind>(kind))) {
+      error = fmt::format("lossy policy: {} has no bound for {}, since bounds by parameter are about products; {}=BOUND has one, "
+                          "and tensors keep theirs under it",
+                          kAdaptive, name, kRelative);
+      return false;
+    }
   } while (names.data() != nullptr);
-  if (policy.adaptive && policy.batch_normalizations) {
-    error =
-        fmt::format("lossy policy: {} has no bound for {}, since bounds by parameter are about products; {}=BOUND has one, and "
-                    "tensors keep theirs under it",
-                    kAdaptive, kBatchNormalization, kRelative);
-    return false;
-  }
   return true;
 }
 
@@ -101,10 +116,9 @@ bool parse(std::string_view text, LossyPolicy& policy, std::string& error) {
     std::string_view part = taken_until(text, ',');
     const std::string_view option = taken_until(part, '=');
     if (option != kOperators && option != kForm) {
-      error =
-          fmt::format("lossy policy: there is no option '{}'; behind the bound may stand {}={}, {}, {} or several with a +, and "
-                      "{}={} or {}",
-                      option, kOperators, kConvolution, kProduct, kBatchNormalization, kForm, kFast, kSmall);
+      error = fmt::format(
+          "lossy policy: there is no option '{}'; behind the bound may stand {}={}, or some of these, and {}={} or {}", option,
+          kOperators, all_names(), kForm, kFast, kSmall);
       return false;
     }
     if (std::exchange(option == kForm ? form : operators, true)) {
@@ -119,15 +133,11 @@ bool parse(std::string_view text, LossyPolicy& policy, std::string& error) {
 std::string to_string(const LossyPolicy& policy) {
   if (policy.bound == 0 && !policy.adaptive) return std::string(kNone);
   const std::string bound = policy.adaptive ? "" : "=" + text::format_flonum(policy.bound);
-  std::string names;
-  for (const auto& [named, name] : {std::pair(policy.convolutions, kConvolution), std::pair(policy.products, kProduct),
-                                    std::pair(policy.batch_normalizations, kBatchNormalization)})
-    if (named) names += fmt::format("{}{}", names.empty() ? "" : "+", name);
   return fmt::format("{}{},{}={}{}",
                      policy.adaptive   ? kAdaptive
                      : policy.relative ? kRelative
                                        : kAbsolute,
-                     bound, kOperators, names, policy.small ? fmt::format(",{}={}", kForm, kSmall) : "");
+                     bound, kOperators, names_of(policy), policy.small ? fmt::format(",{}={}", kForm, kSmall) : "");
 }
 
 } // namespace cairn::machine

@@ -4,6 +4,7 @@
 
 #include "ops/operator.h"
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -13,15 +14,11 @@ struct LossyPolicy {
   double bound = 0;      // of the error of an element; 0: none but those that second operands say themselves (ops::mark_of)
   bool relative = false; // the bound is a share of the tensor's largest magnitude
   bool adaptive = false; // there are such; else, without a bound, tapes keep everything as it is
-  bool convolutions = true, products = false, batch_normalizations = false;
+  std::array<bool, static_cast<std::size_t>(ops::LossyKind::count_)> named = {false, true}; // by kind: convolutions alone
   bool small = false; // encodings are in the small form, not in the fast one: of the same elements
 
   // Of products that it covers, what a mark of the second operand says comes before its own bound.
-  bool covers(const ops::Operator& op) const {
-    return (bound != 0 || adaptive) &&
-           ((op.lossy == ops::LossyKind::convolution && convolutions) || (op.lossy == ops::LossyKind::product && products) ||
-            (op.lossy == ops::LossyKind::batch_normalization && batch_normalizations));
-  }
+  bool covers(const ops::Operator& op) const { return (bound != 0 || adaptive) && named[static_cast<std::size_t>(op.lossy)]; }
 };
 
 // "none", "adaptive", "absolute=1e-3", "relative=1e-2,operators=convolution+product,form=small". False, with a message that says

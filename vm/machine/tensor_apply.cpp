@@ -117,7 +117,7 @@ Results plain(Engine& engine, const ops::Operator& op, const Operands& operands)
     std::int64_t bytes = 0;
     for (const Tensor& t : inputs) bytes += t.weak ? 0 : t.bytes();
     for (unsigned i = 0; i < results; ++i) bytes += outputs[i].bytes();
-    return std::pair(engine.costs.ticks(1, cost.products, cost.flops, cost.bytes), static_cast<std::uint64_t>(bytes));
+    return std::pair(engine.modelled_ticks(1, cost), static_cast<std::uint64_t>(bytes));
   });
   for (unsigned i = 0; i < results; ++i) check_nan(engine, shown_name(op), outputs[i]);
   Results out(heap);

@@ -37,6 +37,14 @@ std::uint32_t node_of(Tape& tape, Value v);
 void record(Engine& engine, Tape& tape, std::shared_ptr<tape::TensorRecord> record, std::span<ops::Tensor> inputs,
             std::span<ops::Tensor> outputs);
 
+// Of a record with an encoding, in ticks: what it takes to make that, where the operator itself takes so much, and to read it in
+// the sweep.
+struct EncodingTicks {
+  std::uint64_t recorded = 0, swept = 0;
+};
+EncodingTicks ticks_of_encoding(const Engine& engine, const tape::TensorRecord& record, const ops::Tensor& encoded,
+                                std::uint64_t of_operator);
+
 // Behind an operation that was recorded: what a tensor made a few operations before it is kept for can often do with something
 // smaller, if all who keep it can (smaller_forms.cpp).
 void keep_smaller(Engine& engine, Tape& tape);

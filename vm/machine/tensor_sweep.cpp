@@ -158,15 +158,15 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
   r.inputs.read(inputs);
   for (std::size_t i = 0; i < n; ++i) wanted[i] = r.operands[i] != tape::kNone && adds_to_cotangent(inputs[i], outputs[0]);
   const bool measured = ops::multiplies_with_cotangent(r.op->lossy) && wanted[1] && ops::mark_of(inputs[1]) == ops::kMeasured;
-  Tensor smaller;
+  std::array<Tensor, 2> smaller;
   const bool in_place = r.smaller.size() != 0 && !r.is_lossy(); // of all that the rule asks for
   const bool normalized = r.is_lossy() && r.op->normalized != nullptr;
-  if (r.smaller.size() != 0) r.smaller.read({&smaller, 1});
+  if (r.smaller.size() != 0) r.smaller.read(smaller);
   if (!in_place) fill_operands(engine, tape, r, inputs, false);
   if (normalized)
-    smaller = ops::decoded(runtime, std::exchange(smaller, {}), inputs[0]);
+    smaller[0] = ops::decoded(runtime, std::exchange(smaller[0], {}), inputs[0], r.encoded_small);
   else if (r.is_lossy() && wanted[1])
-    inputs[0] = ops::decoded(runtime, std::exchange(smaller, {}), inputs[0]);
+    inputs[0] = ops::decoded(runtime, std::exchange(smaller[0], {}), inputs[0], r.encoded_small);
   if (measured) {
     parts[1] = ops::error_variance({runtime, *r.op, inputs, outputs, cotangents, r.attributes, wanted, {}});
     wanted[1] = false;
@@ -181,7 +181,7 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
              wanted,
              {parts.data(), n},
              cotangents,
-             in_place || normalized ? &smaller : nullptr,
+             in_place || normalized ? smaller.data() : nullptr,
              adds_onto_sum(tape, r, inputs) ? &onto : nullptr});
   if (onto.op != nullptr) {
     check_nan(engine, shown_name(*r.op), cotangents[0], ": reverse sweep");

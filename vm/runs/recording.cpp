@@ -22,9 +22,14 @@ namespace {
 explain::Recorder::Moment moment(const Engine& engine) {
   const Heap& heap = engine.accounts();
   const ops::Cost& spent = engine.meter().spent();
-  const std::uint64_t of_operations =
-      engine.costs.ticks(static_cast<double>(engine.meter().operations()), spent.products, spent.flops, spent.bytes);
-  return {engine.clock, engine.clock * engine.costs.ticks_of_step() + of_operations, heap.live_bytes(), heap.highest(), 0, 0};
+  explain::Recorder::Moment now;
+  now.clock = engine.clock;
+  now.time = engine.clock * engine.costs.ticks_of_step() +
+             engine.modelled_ticks(static_cast<double>(engine.meter().operations()), spent);
+  now.encoding = engine.costs.ticks_of_lossy(spent.lossy, spent.lossy_small);
+  now.level = heap.live_bytes();
+  now.peak = heap.highest();
+  return now;
 }
 
 explain::Recorder::Moment moment(const Engine& engine, const CheckpointState& s) {
@@ -66,9 +71,7 @@ void note_holders(Engine& engine, std::int64_t level) {
 constexpr const char* kWithError = " with an error"; // keeps these parts apart from others of the operator
 
 void note_encoding(const tape::TensorRecord& record, explain::KeptBy& part) {
-  ops::Tensor encoding, first;
-  record.smaller.read({&encoding, 1});
-  first = record.inputs.all()[0];
+  const ops::Tensor encoding = record.smaller.all()[0], first = record.inputs.all()[0];
   const double bound = encoding.number; // as it was made: a report reads no elements
   part.least_bound = part.encoded == 0 ? bound : std::min(part.least_bound, bound);
   part.largest_bound = std::max(part.largest_bound, bound);
@@ -89,7 +92,7 @@ void note_kept(Engine& engine, const CheckpointState& s) {
       list->each_storage([&](const ops::Storage& storage) {
         if ((storage.birth != 0 && storage.birth < s.low) || !met.insert(&storage)) return;
         const std::string place = machine::place_of(engine, {storage.maker_code, storage.maker_pc});
-        const bool encoding = lossy && list == &record->smaller;
+        const bool encoding = lossy && list == &record->smaller && &storage == record->smaller.all()[0].storage.get();
         const std::string shown = encoding ? name + kWithError : name;
         explain::KeptBy& part = parts[{shown, place}];
         if (encoding) note_encoding(*record, part);
@@ -138,8 +141,8 @@ std::optional<explain::Outcome> predicted(const Engine& engine, const Checkpoint
 }
 
 // As plans model it: from what is known of the intervals, or else from what the first run has counted. What nobody has weighed is
-// taken to be swept in twice the time in which it ran. That memory is used for the first time comes beside: what a schedule lets
-// go of it uses again, so it has as much as its peak.
+// taken to be swept in twice the time in which it ran, beside what encodings took, each of which was made and read once. That
+// memory is used for the first time comes beside: what a schedule lets go of it uses again, so it has as much as its peak.
 void foresee_time(const Engine& engine, const CheckpointState& s, explain::Gradient& g) {
   const double fresh = engine.costs.fresh * 1e-9;
   if (const auto plan = s.schedule->foreseen()) {
@@ -148,12 +151,13 @@ void foresee_time(const Engine& engine, const CheckpointState& s, explain::Gradi
     g.fresh_seconds = fresh * static_cast<double>(plan->peak - plan->older);
     g.fresh_seconds_of_one_tape = fresh * static_cast<double>(plan->on_tape);
   } else if (g.predicted && g.whole && g.first_run) {
-    const auto forward = static_cast<double>(*g.first_run), steps = static_cast<double>(s.total),
+    const auto forward = static_cast<double>(*g.first_run - g.encoding_of_first_run), steps = static_cast<double>(s.total),
                of_steps = steps * static_cast<double>(engine.costs.ticks_of_step());
     const double in_all = steps * static_cast<double>(program_seen(s).records_per_1024_steps) / 1024,
                  numbers = std::min(in_all, steps),
                  largest = static_cast<double>(g.predicted->tapes) / static_cast<double>(schedule::kRecordBytes);
-    const double sweep = 2 * std::max(0.0, forward - of_steps) + numbers * static_cast<double>(engine.costs.ticks_of_record());
+    const double sweep = 2 * std::max(0.0, forward - of_steps) + numbers * static_cast<double>(engine.costs.ticks_of_record()) +
+                         static_cast<double>(g.encoding);
     g.time_of_one_tape = (g.predicted->replay * forward + sweep) / (forward + sweep);
     g.seconds_of_one_tape = schedule::CostTable::seconds(static_cast<std::uint64_t>(forward + sweep));
     const double of_record = fresh * schedule::kRecordBytes;

@@ -6,6 +6,7 @@
 #include "ops/operators/rule_cost.h"
 #include "ops/operators/runtime.h"
 #include "ops/spill_file.h"
+#include "vm/machine/tensor_operands.h"
 #include "vm/runs/composite_calls.h"
 #include "vm/runs/cotangents.h"
 #include "vm/runs/marks.h"
@@ -78,13 +79,14 @@ class Costs {
 public:
   struct Cost {
     std::uint64_t ticks = 0, swept = 0;
+    std::uint64_t encoding = 0; // of the record's, when it is made; in `swept`, when it is read
   };
   explicit Costs(Engine& engine) : engine_(engine), known_(ops::all_operators().size(), Known{}, engine.heap()) {}
   Cost of(const tape::TensorRecord& record) {
     if (record.op == nullptr) {
       const auto bytes = static_cast<double>(record.inputs.element_bytes() + record.outputs.element_bytes());
       const std::uint64_t moved = engine_.costs.ticks(1, 0, 0, bytes);
-      return {moved, record.kind == tape::TensorRecord::Kind::leaf ? 0 : 2 * moved};
+      return {moved, record.kind == tape::TensorRecord::Kind::leaf ? 0 : 2 * moved, 0};
     }
     Known& known = known_[static_cast<std::size_t>(record.op->id)];
     for (const One& one : known.last)
@@ -101,15 +103,17 @@ private:
   static bool same(const tape::TensorRecord& a, const tape::TensorRecord& b) {
     const auto constant = [](std::uint32_t node) { return node == tape::kNone; };
     return a.inputs.like(b.inputs) && a.outputs.like(b.outputs) && runs::same(a.attributes, b.attributes) &&
-           (a.smaller.size() == 0) == (b.smaller.size() == 0) &&
+           (a.smaller.size() == 0) == (b.smaller.size() == 0) && a.encoded_small == b.encoded_small &&
            std::ranges::equal(a.operands, b.operands, {}, constant, constant);
   }
   Cost modelled(const tape::TensorRecord& record) const {
     const std::vector<ops::Tensor> inputs = record.inputs.all(), outputs = record.outputs.all();
     const ops::Call call{*record.op, inputs, record.attributes, nullptr};
     const ops::Cost cost = ops::Runtime::modelled_cost(call, outputs);
-    const std::uint64_t ticks = engine_.costs.ticks(1, cost.products, cost.flops, cost.bytes);
-    return {ticks, schedule::bounded(of_rule(record, call, outputs).value_or(2 * ticks))};
+    const std::uint64_t ticks = engine_.modelled_ticks(1, cost);
+    machine::tensors::EncodingTicks encoding;
+    if (record.is_lossy()) encoding = machine::tensors::ticks_of_encoding(engine_, record, inputs[0], ticks);
+    return {ticks, schedule::bounded(of_rule(record, call, outputs).value_or(2 * ticks) + encoding.swept), encoding.recorded};
   }
   // Nothing: nobody can tell.
   std::optional<std::uint64_t> of_rule(const tape::TensorRecord& record, const ops::Call& call,
@@ -120,12 +124,12 @@ private:
     const std::size_t n = call.inputs.size();
     const auto wanted = std::make_unique<bool[]>(n);
     for (std::size_t i = 0; i < n; ++i) wanted[i] = record.operands[i] != tape::kNone;
-    ops::Tensor smaller;
-    const bool in_place = record.smaller.size() != 0 && !record.is_lossy();
-    if (in_place) record.smaller.read({&smaller, 1});
-    const auto cost = ops::cost_of_rule(call, outputs, {wanted.get(), n}, in_place ? &smaller : nullptr);
+    std::vector<ops::Tensor> smaller;
+    if (!record.is_lossy() || record.op->normalized != nullptr) smaller = record.smaller.all();
+    if (record.is_lossy() && !smaller.empty()) smaller[0] = call.inputs[0]; // decoded
+    const auto cost = ops::cost_of_rule(call, outputs, {wanted.get(), n}, smaller);
     if (!cost) return std::nullopt;
-    return engine_.costs.ticks(static_cast<double>(cost->operations), cost->cost.products, cost->cost.flops, cost->cost.bytes);
+    return engine_.modelled_ticks(static_cast<double>(cost->operations), cost->cost);
   }
   struct One {
     const tape::TensorRecord* record = nullptr;
@@ -335,6 +339,7 @@ void Weighing::add_record(const tape::TensorRecord& record) {
   o.cost = schedule::bounded(cost.ticks);
   weights_.sweep = schedule::bounded(weights_.sweep + schedule::bounded(cost.swept));
   weights_.cost = schedule::bounded(weights_.cost + o.cost);
+  weights_.encoding = schedule::bounded(weights_.encoding + schedule::bounded(cost.encoding));
   derived_.add(record, tape::Derived::As::lean);
   const std::uint8_t again_from = derived_.level_of(record.node);
   const InForms kept_in(record, derived_);
@@ -371,9 +376,10 @@ void Weighing::add_record(const tape::TensorRecord& record) {
 void Weighing::add_encoding(const tape::TensorRecord& record) {
   const ops::Tensor encoded = record.inputs.all()[0];
   const auto bytes = static_cast<std::uint64_t>(encoded.bytes());
-  const bool normalized = record.op->normalized != nullptr, asks = normalized || record.operands[1] != tape::kNone;
-  operations_.hold_beside(
-      {.done = 0, .recorded = ops::room_to_encode(encoded) + (normalized ? bytes : 0), .swept = asks ? bytes : 0});
+  const bool normalized = record.op->normalized != nullptr;
+  operations_.hold_beside({.done = 0,
+                           .recorded = ops::room_to_encode(encoded) + (normalized ? bytes : 0),
+                           .swept = record.asks_for_encoding() ? bytes : 0});
 }
 
 // Calls of procedures with rules in front of record number `at`, as a part of the operation on top.
@@ -482,7 +488,7 @@ void weigh_inside(Engine& engine, ReverseState& s) {
   const std::uint64_t held = weights.own + form.tape.front();
   s.largest = schedule::bounded(held + std::max(weights.taping, form.sweeping));
   s.largest_swept = schedule::bounded(kOfDual * s.largest);
-  s.cost = schedule::bounded(weights.cost + weights.sweep);
+  s.cost = schedule::bounded(weights.cost + weights.encoding + weights.sweep);
 }
 
 } // namespace cairn::runs

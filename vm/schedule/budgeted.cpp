@@ -352,7 +352,7 @@ bool Budgeted::sound() const {
   if (!profile_.sound() || n > kMost || positions_.size() != n + 1 || stage_ > Stage::asked) return false;
   if (positions_.front() != 0 || positions_.back() > kMostOfSum || !std::is_sorted(positions_.begin(), positions_.end()))
     return false;
-  if (last_.bytes > kMostOfOne || last_.taping > kMostOfOne || last_.next > kMostOfOne || last_.forward > kMostOfOne ||
+  if (last_.bytes > kMostOfOne || last_.taping > kMostOfOne || last_.next > kMostOfOne || last_.taped > kMostOfOne ||
       last_.sweep > kMostOfOne)
     return false;
   if (older_ > kMostOfOne || planned_beside_ > kMostOfSum || peak_ > kMostOfSum || again_ > kMostOfSum ||

@@ -186,12 +186,12 @@ private:
     std::uint64_t bytes = 0;  // its own, or made since it began
     std::uint64_t taping = 0; // held for a while with it,
     std::uint64_t next = 0;   // and beside the cotangents of the state at its start, while it is swept
-    std::uint64_t forward = 0, sweep = 0;
+    std::uint64_t taped = 0, sweep = 0;
     template <class Self, class Archive> static void fields(Self& self, Archive& archive) {
       archive(self.bytes);
       archive(self.taping);
       archive(self.next);
-      archive(self.forward);
+      archive(self.taped);
       archive(self.sweep);
     }
   };

@@ -161,7 +161,7 @@ Budgeted::Whole Budgeted::whole() const {
   const std::size_t n = profile_.size();
   Whole whole{with_reads(), {}, {}, 0, nullptr};
   Interval& last = whole.last;
-  last.forward = last.taped = last_.forward;
+  last.forward = last.taped = last_.taped;
   last.sweep = last_.sweep;
   last.tape = last_.bytes;
   last.taping = last_.taping;

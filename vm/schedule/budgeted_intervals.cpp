@@ -77,7 +77,7 @@ void Budgeted::add_interval(const Weights& weights) {
   const std::uint64_t cotangents = bounded(std::accumulate(state.begin(), state.end(), bounded(weights.beside_cotangents)));
   largest_ = std::max(largest_, bounded(weights.largest));
   interval.forward = bounded(bounded(weights.cost) + cost_of_steps(steps_));
-  interval.taped = interval.forward;
+  interval.taped = bounded(interval.forward + bounded(weights.encoding));
   interval.sweep = bounded(weights.sweep);
   interval.stays = bounded(weights.stays);
   interval.padding = bounded(weights.padding);

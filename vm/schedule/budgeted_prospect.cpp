@@ -36,7 +36,7 @@ double Budgeted::time_of_one_tape() const {
 }
 
 std::uint64_t Budgeted::cost_of_one_tape() const {
-  std::uint64_t cost = last_.forward + last_.sweep;
+  std::uint64_t cost = last_.taped + last_.sweep;
   for (const Interval& interval : profile_.intervals) cost += interval.taped + interval.sweep;
   return cost;
 }
@@ -93,6 +93,7 @@ Weights Budgeted::told_of(std::size_t i) const {
   weights.taping_alone = interval.taping_alone;
   weights.more_reads = interval.more_reads;
   weights.cost = interval.forward - std::min(interval.forward, cost_of_steps(steps));
+  weights.encoding = interval.taped - std::min(interval.taped, interval.forward);
   weights.sweep = interval.sweep;
   weights.step = step_cost_;
   weights.fresh = fresh_cost_;

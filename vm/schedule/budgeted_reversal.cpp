@@ -33,7 +33,7 @@ void Budgeted::weighed_last(const Weights& weights) {
   if (const std::vector<std::uint64_t>& tape = weights.forms[0].tape; !tape.empty())
     last_.bytes = bounded(last_.bytes + bounded(tape.back()));
   last_.taping = bounded(weights.taping);
-  last_.forward = bounded(bounded(weights.cost) + cost_of_steps(steps_));
+  last_.taped = bounded(bounded(weights.cost) + cost_of_steps(steps_) + bounded(weights.encoding));
   last_.sweep = bounded(weights.sweep);
   // What its sweep holds has the cotangents at its start in it.
   note_updates(weights.updated);
@@ -211,7 +211,10 @@ void Budgeted::plan_gap(PlannedGaps& gaps, const Profile& whole, std::size_t fro
     peak_ = std::max(peak_, bounded(stays + report.peak));
     for (std::size_t i = 0; i < report.runs.size(); ++i) {
       again_ += report.runs[i] * (positions_[from + i + 1] - positions_[from + i]);
-      again_cost_ = bounded(again_cost_ + report.runs[i] * run.intervals[from + i].forward);
+      const Interval& interval = run.intervals[from + i];
+      again_cost_ = bounded(again_cost_ + report.runs[i] * interval.forward);
+      // The last of these is on a tape, as a first run was that weighed it.
+      if (!known_ && report.runs[i] != 0) again_cost_ = bounded(again_cost_ + interval.taped - interval.forward);
     }
     const std::size_t before_these = sweeps_.size();
     perform(planned, from);

@@ -80,7 +80,7 @@ std::uint64_t Budgeted::fetched_beside(std::size_t interval) const {
 }
 
 std::uint64_t Budgeted::waiting_for_file(std::uint64_t again) const {
-  std::uint64_t forward = last_.forward;
+  std::uint64_t forward = last_.taped;
   for (const Interval& interval : profile_.intervals) forward = bounded(forward + interval.taped);
   return waiting_for(File{{}, 0, spill_ticks_, 0}, moved_, forward, bounded(cost_of_one_tape() - forward + again));
 }

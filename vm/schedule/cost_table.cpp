@@ -14,6 +14,10 @@ namespace {
 constexpr double kMostNanoseconds = 1e6;
 constexpr double kMostTicks = 0x1p60;
 
+std::uint64_t ticks_of(double nanoseconds) {
+  return static_cast<std::uint64_t>(std::round(std::clamp(nanoseconds * CostTable::kTicks, 0.0, kMostTicks)));
+}
+
 bool is_rate(double rate) { return rate >= 0 && rate <= kMostNanoseconds; } // NaN is none
 
 std::string_view trimmed(std::string_view text) {
@@ -69,8 +73,11 @@ std::uint64_t CostTable::ticks_of_spilling() const {
 double CostTable::part_worth_encoding() const { return spill == 0 ? 0 : std::max(0.0, 1 - encode / (2 * spill)); }
 
 std::uint64_t CostTable::ticks(double operations, double products, double flops, double bytes) const {
-  const double nanoseconds = operations * operation + products * product + flops * flop + bytes * byte;
-  return static_cast<std::uint64_t>(std::round(std::clamp(nanoseconds * kTicks, 0.0, kMostTicks)));
+  return ticks_of(operations * operation + products * product + flops * flop + bytes * byte);
+}
+
+std::uint64_t CostTable::ticks_of_lossy(double fast, double small) const {
+  return ticks_of((fast * lossy + small * lossy_small) / 2);
 }
 
 bool parse_costs(std::string_view text, CostTable& costs, std::string& error) {
@@ -96,7 +103,7 @@ bool parse_costs(std::string_view text, CostTable& costs, std::string& error) {
 
 std::string to_string(const CostTable& costs) {
   std::string text = "# How long parts of a program take, in nanoseconds: for vmrun --costs=FILE.\n";
-#define X(name, nanoseconds, what) text += fmt::format("{:<10}{:<12} # {}\n", #name, costs.name, what);
+#define X(name, nanoseconds, what) text += fmt::format("{:<12}{:<12} # {}\n", #name, costs.name, what);
   CAIRN_COSTS(X)
 #undef X
   return text;

@@ -18,7 +18,9 @@
   X(byte, .015, "a byte of an operand or result")                                                                                \
   X(fresh, 1, "a byte of memory that is used for the first time")                                                                \
   X(spill, 1, "a byte that is written to a file of --spill, or read there")                                                      \
-  X(encode, 5, "a byte that is encoded for a file of --spill, and decoded when it comes back")
+  X(encode, 5, "a byte that is encoded for a file of --spill, and decoded when it comes back")                                   \
+  X(lossy, .8, "a byte that a tape keeps with an error: encoded when it is recorded, decoded in the sweep, in the fast form")    \
+  X(lossy_small, 3, "the same in the small form")
 
 namespace cairn::schedule {
 
@@ -42,6 +44,8 @@ struct CostTable {
   std::uint64_t ticks_of_spilling() const;
   // Of operations on tensors: what they take beside their steps.
   std::uint64_t ticks(double operations, double products, double flops, double bytes) const;
+  // Of so many bytes, in each form, that are encoded with an error, or are decoded: either counts as half of both.
+  std::uint64_t ticks_of_lossy(double fast, double small) const;
   // Elements are encoded on their way to a file and back where they come to at most such a part of themselves: what the disk is
   // spared is worth it then. 0: it never is.
   double part_worth_encoding() const;

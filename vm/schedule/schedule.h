@@ -128,6 +128,7 @@ struct Weights {
   std::uint64_t more_reads = 0;        // where there were several tapes: as Interval has it (profile.h)
   bool nested = false;                 // a derivative operator ran on the tape that nobody can weigh
   std::uint64_t cost = 0;              // modelled, of the operations on the tape, in ticks (cost_table.h),
+  std::uint64_t encoding = 0;          // of what the tape encodes with an error, which a run without tape does not,
   std::uint64_t sweep = 0;             // of sweeping the tape, numbers and all,
   std::uint64_t step = 0;              // and of a step,
   std::uint64_t fresh = 0;             // and of a KiB of memory that was never used before

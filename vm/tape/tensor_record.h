@@ -46,6 +46,7 @@ struct TensorRecord {
   std::array<std::uint8_t, kLeanLevels> links{};
   // Of computing the results again, in ticks of modelled time, where a lean tape may let go of them; else 0.
   std::uint64_t cost = 0;
+  bool encoded_small = false; // what is kept in place of the first operand is in the small form
   const ops::Operator* op = nullptr;
   ops::Attributes attributes;
   std::vector<std::uint32_t> operands; // nodes by input; kNone: a constant
@@ -84,6 +85,8 @@ struct TensorRecord {
   }
   // Whether what is kept in place of the first operand is an encoding of it with a bounded error.
   bool is_lossy() const { return smaller.size() != 0 && op->smaller == nullptr; }
+  // Whether the sweep reads it.
+  bool asks_for_encoding() const;
   // Before it is put on a tape. Elements are charged to their device, not here.
   void account() {
     auto bytes = static_cast<std::int64_t>(sizeof *this + operands.capacity() * sizeof(std::uint32_t) +

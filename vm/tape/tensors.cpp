@@ -115,6 +115,8 @@ void Tape::let_go() {
   }
 }
 
+bool TensorRecord::asks_for_encoding() const { return op->normalized != nullptr || operands[1] != kNone; }
+
 bool keeps_whole(const TensorRecord& record, std::uint32_t node) {
   KeptTensors::Kept kept;
   for (std::uint32_t i = 0, at = 0; record.inputs.next(at, kept); ++i)
@@ -160,6 +162,7 @@ std::shared_ptr<TensorRecord> Tape::with(const TensorRecord& from, std::span<con
   record->level = from.level;
   record->links = from.links;
   record->cost = from.cost;
+  record->encoded_small = from.encoded_small;
   record->op = from.op;
   record->attributes = from.attributes;
   record->operands = from.operands;

@@ -61,13 +61,14 @@ template <class T> struct Row {
   const T *x, *c, *scale, *shift;
   T* out;
   double *dscale, *dshift; // sums
+  double* variance;        // forward, where it goes; backward, where it is, of x that is normalised; or null
   std::int64_t n;
   double epsilon;
   bool centred;
 };
 
 struct Moments {
-  double mean, inverse;
+  double mean, inverse, variance;
 };
 
 template <class T> CAIRN_INLINE Moments moments(const Row<T>& row) {
@@ -82,13 +83,15 @@ template <class T> CAIRN_INLINE Moments moments(const Row<T>& row) {
       });
   const auto n = static_cast<double>(row.n);
   const double distance = row.centred ? sum_of(sums) / n : 0;
-  return {first + distance, 1 / std::sqrt(std::max(sum_of(squares) / n - distance * distance, 0.0) + row.epsilon)};
+  const double variance = std::max(sum_of(squares) / n - distance * distance, 0.0);
+  return {first + distance, 1 / std::sqrt(variance + row.epsilon), variance};
 }
 
 template <class T> struct Forward {
   CAIRN_INLINE static void run(void* out, const void* const* /*in*/, std::int64_t /*n*/, double /*parameter*/) {
     const Row<T>& row = *static_cast<const Row<T>*>(out);
     const Moments m = moments(row);
+    if (row.variance != nullptr) *row.variance = m.variance;
     const T *x = row.x, *scale = row.scale, *shift = row.shift;
     T* y = row.out;
     by_stretches(
@@ -104,7 +107,9 @@ template <class T> struct Forward {
 template <class T> struct Backward {
   CAIRN_INLINE static void run(void* out, const void* const* /*in*/, std::int64_t /*n*/, double /*parameter*/) {
     const Row<T>& row = *static_cast<const Row<T>*>(out);
-    const Moments m = moments(row);
+    const Moments m =
+        row.variance != nullptr ? Moments{0, 1 / std::sqrt(*row.variance + row.epsilon), *row.variance} : moments(row);
+    const double to_normal = row.variance != nullptr ? 1 : m.inverse;
     const T *x = row.x, *scale = row.scale, *c = row.c;
     alignas(64) double sums[kLanes] = {}, products[kLanes] = {};
     by_lanes(
@@ -114,14 +119,14 @@ template <class T> struct Backward {
           products[lane] += slope * (static_cast<double>(x[i]) - m.mean);
         });
     const auto n = static_cast<double>(row.n);
-    const double mean = row.centred ? sum_of(sums) / n : 0, product = sum_of(products) * m.inverse / n;
+    const double mean = row.centred ? sum_of(sums) / n : 0, product = sum_of(products) * to_normal / n;
     double *dscale = row.dscale, *dshift = row.dshift;
     T* dx = row.out;
     by_stretches(
         row.n, [&](std::int64_t begin, std::int64_t end) __attribute__((always_inline)) {
           CAIRN_EACH
           for (std::int64_t i = begin; i < end; ++i) {
-            const double normal = (static_cast<double>(x[i]) - m.mean) * m.inverse, slope = static_cast<double>(c[i]);
+            const double normal = (static_cast<double>(x[i]) - m.mean) * to_normal, slope = static_cast<double>(c[i]);
             dscale[i] += slope * normal;
             dshift[i] += slope;
             dx[i] = static_cast<T>((slope * static_cast<double>(scale[i]) - mean - normal * product) * m.inverse);
@@ -137,12 +142,12 @@ template <class T> Array<T> numbers(const View& v) {
   return Array<T>(row, row + v.elements());
 }
 
+// `variances`: room for those of all rows, or null.
 template <class T>
-void forward(const LayerNormalization& n, const View& y_view, const View& x_view, const View& scale_view,
-             const View* shift_view) {
-  const int axes = scale_view.shape.rank();
+void forward(const LayerNormalization& n, int axes, const View& y_view, const View& x_view, const View* scale_view,
+             const View* shift_view, double* variances) {
   const Rows<T> x(x_view, axes), y(y_view, axes);
-  const Array<T> scale = numbers<T>(scale_view);
+  const Array<T> scale = scale_view != nullptr ? numbers<T>(*scale_view) : filled(x.elements(), T(1));
   const Array<T> shift = shift_view != nullptr ? numbers<T>(*shift_view) : filled(x.elements(), T(0));
   const Loop loop = Compiled<Forward<T>>::chosen();
   parallel_for(x.count(), std::max<std::int64_t>(1, kLeastPiece / x.elements()), [&](std::int64_t begin, std::int64_t end) {
@@ -153,6 +158,7 @@ void forward(const LayerNormalization& n, const View& y_view, const View& x_view
       row.scale = scale.data();
       row.shift = shift.data();
       row.out = y.to(i, results);
+      row.variance = variances != nullptr ? variances + i : nullptr;
       row.n = x.elements();
       row.epsilon = n.epsilon;
       row.centred = n.centred;
@@ -171,13 +177,14 @@ template <class T> void put(const View& v, const double* sums) {
 
 template <class T>
 void backward(const LayerNormalization& n, const View& dx_view, const View& dscale, const View& dshift, const View& c_view,
-              const View& x_view, const View& scale_view) {
+              const View& x_view, const View& scale_view, const View* variances_view) {
   const int axes = scale_view.shape.rank();
   const Rows<T> x(x_view, axes), c(c_view, axes), dx(dx_view, axes);
   const Array<T> scale = numbers<T>(scale_view);
   const std::int64_t elements = x.elements(), rows = x.count();
   const std::int64_t pieces = std::clamp<std::int64_t>(rows * elements / kLeastPiece, 1, kPieces);
-  Array<double> sums = filled(pieces * 2 * elements, 0.0);
+  Array<double> sums = filled(pieces * 2 * elements, 0.0), variances;
+  if (variances_view != nullptr) variances = numbers<double>(*variances_view);
   const Loop loop = Compiled<Backward<T>>::chosen();
   parallel_for(pieces, 1, [&](std::int64_t begin, std::int64_t end) {
     Array<T> staged, staged_c, results;
@@ -191,6 +198,7 @@ void backward(const LayerNormalization& n, const View& dx_view, const View& dsca
         row.out = dx.to(i, results);
         row.dscale = sums.data() + piece * 2 * elements;
         row.dshift = row.dscale + elements;
+        row.variance = variances_view != nullptr ? variances.data() + i : nullptr;
         row.n = elements;
         row.epsilon = n.epsilon;
         row.centred = n.centred;
@@ -214,22 +222,49 @@ void backward(const LayerNormalization& n, const View& dx_view, const View& dsca
 void layer_normalize(const LayerNormalization& n, const View& y, const View& x, const View& scale, const View* shift) {
   if (x.elements() == 0) return;
   if (compute_of(y.dtype) == Compute::f64)
-    forward<double>(n, y, x, scale, shift);
+    forward<double>(n, scale.shape.rank(), y, x, &scale, shift, nullptr);
   else
-    forward<float>(n, y, x, scale, shift);
+    forward<float>(n, scale.shape.rank(), y, x, &scale, shift, nullptr);
 }
 
-void layer_normalize_vjp(const LayerNormalization& n, const View& dx, const View& dscale, const View& dshift,
-                         const View& cotangent, const View& x, const View& scale) {
+void layer_normalized(const LayerNormalization& n, int axes, const View& y, const View& variances, const View& x) {
+  if (x.elements() == 0) {
+    if (variances.elements() != 0) fill_elements(variances, 0);
+    return;
+  }
+  Array<double> of_rows = filled(variances.elements(), 0.0);
+  if (compute_of(y.dtype) == Compute::f64)
+    forward<double>(n, axes, y, x, nullptr, nullptr, of_rows.data());
+  else
+    forward<float>(n, axes, y, x, nullptr, nullptr, of_rows.data());
+  put<double>(variances, of_rows.data());
+}
+
+namespace {
+
+void backward_of(const LayerNormalization& n, const View& dx, const View& dscale, const View& dshift, const View& cotangent,
+                 const View& x, const View& scale, const View* variances) {
   if (x.elements() == 0) {
     for (const View* v : {&dscale, &dshift})
       if (v->elements() != 0) fill_elements(*v, 0);
     return;
   }
   if (compute_of(dx.dtype) == Compute::f64)
-    backward<double>(n, dx, dscale, dshift, cotangent, x, scale);
+    backward<double>(n, dx, dscale, dshift, cotangent, x, scale, variances);
   else
-    backward<float>(n, dx, dscale, dshift, cotangent, x, scale);
+    backward<float>(n, dx, dscale, dshift, cotangent, x, scale, variances);
+}
+
+} // namespace
+
+void layer_normalize_vjp(const LayerNormalization& n, const View& dx, const View& dscale, const View& dshift,
+                         const View& cotangent, const View& x, const View& scale) {
+  backward_of(n, dx, dscale, dshift, cotangent, x, scale, nullptr);
+}
+
+void layer_normalized_vjp(const LayerNormalization& n, const View& dx, const View& dscale, const View& dshift,
+                          const View& cotangent, const View& normalized, const View& scale, const View& variances) {
+  backward_of(n, dx, dscale, dshift, cotangent, normalized, scale, &variances);
 }
 
 } // namespace cairn::ops::cpu

@@ -6,6 +6,7 @@
 #include "ops/cpu/device/pace.h"
 #include "ops/cpu/device/scratch.h"
 #include "ops/cpu/device/workers.h"
+#include "ops/cpu/loops/copy.h"
 #include "ops/cpu/loops/elementwise.h"
 #include "ops/cpu/loops/isa.h"
 
@@ -88,6 +89,15 @@ public:
     return o;
   }
 
+  // A number for each set: of the axes along which it does not go.
+  StridedOperand statistic(const View& v) const {
+    StridedOperand o = start(v);
+    for (int i = 0, from = 0; i < rank_; ++i)
+      if (kept_[static_cast<std::size_t>(i)])
+        o.strides[static_cast<std::size_t>(i)] = v.strides[static_cast<std::size_t>(from++)];
+    return o;
+  }
+
   double count() const { return count_; }
   bool across() const { return across_; }
   std::int64_t units() const { return outer_ * (across_ ? blocks_ : 1); }
@@ -96,6 +106,13 @@ public:
   // How many sets a unit has, when they lie beside each other.
   std::int64_t width(std::int64_t unit) const {
     return across_ ? std::min(kBlock, size(run_) - unit % blocks_ * kBlock) : std::min(kBlock, size(run_));
+  }
+  // Where the first of its elements is.
+  std::array<std::int64_t, kMost> first_of(std::int64_t unit) const {
+    std::array<std::int64_t, kMost> position{};
+    set_position(position, across_ ? unit / blocks_ : unit, true);
+    if (across_) position[static_cast<std::size_t>(run_)] = unit % blocks_ * kBlock;
+    return position;
   }
   // f(position, n): stretches of the run axis, over all elements of a unit. A position has an index along every axis.
   template <class F> void each(std::int64_t unit, F&& f) const {
@@ -167,10 +184,21 @@ private:
 
 using Position = std::array<std::int64_t, kMost>;
 
+struct Normal {};
+
 // Mean and 1 / deviation of the sets of a unit, by lane.
 template <class T> struct Statistics {
   double mean[kBlock] = {}, variance[kBlock] = {}, inverse[kBlock] = {};
+  double to_normal[kBlock] = {}; // what an element less the mean is to be multiplied with
 
+  // Of what is normalised: only the deviation is left to tell.
+  Statistics(const Normalization& n, const Sets& sets, std::int64_t unit, const StridedOperand& variances, Normal /*x*/) {
+    const std::int64_t width = sets.width(unit), known = sets.across() ? width : 1;
+    sets.get(variances, sets.first_of(unit), known, variance);
+    std::fill_n(variance + known, width - known, variance[0]);
+    for (std::int64_t i = 0; i < width; ++i) inverse[i] = 1 / std::sqrt(variance[i] + n.epsilon);
+    std::fill_n(to_normal, width, 1.0);
+  }
   Statistics(const Normalization& n, const Sets& sets, std::int64_t unit, const StridedOperand& x) {
     alignas(64) T staged[kBlock];
     const std::int64_t width = sets.width(unit);
@@ -192,7 +220,7 @@ template <class T> struct Statistics {
     sets.finish(variance, width);
     for (std::int64_t i = 0; i < width; ++i) {
       variance[i] /= sets.count();
-      inverse[i] = 1 / std::sqrt(variance[i] + n.epsilon);
+      inverse[i] = to_normal[i] = 1 / std::sqrt(variance[i] + n.epsilon);
     }
   }
 };
@@ -205,13 +233,16 @@ template <class F> void each_unit(const Sets& sets, F&& f) {
 }
 
 template <class T>
-void forward(const Normalization& n, const View& y_view, const View& x_view, const View* scale_view, const View* shift_view) {
+void forward(const Normalization& n, const View& y_view, const View& x_view, const View* scale_view, const View* shift_view,
+             const View* variances) {
   const Sets sets(n, x_view);
   const StridedOperand x = sets.operand(x_view), y = sets.operand(y_view);
   const StridedOperand scale = scale_view != nullptr ? sets.parameter(*scale_view) : StridedOperand{};
   const StridedOperand shift = shift_view != nullptr ? sets.parameter(*shift_view) : StridedOperand{};
   each_unit(sets, [&](std::int64_t unit) {
     const Statistics<T> statistics(n, sets, unit, x);
+    if (variances != nullptr)
+      sets.put(sets.statistic(*variances), sets.first_of(unit), sets.across() ? sets.width(unit) : 1, statistics.variance);
     alignas(64) T values[kBlock], scales[kBlock], shifts[kBlock];
     std::fill_n(scales, kBlock, T(1));
     std::fill_n(shifts, kBlock, T(0));
@@ -228,12 +259,14 @@ void forward(const Normalization& n, const View& y_view, const View& x_view, con
 }
 
 template <class T>
-void backward(const Normalization& n, const View& dx_view, const View& c_view, const View& x_view, const View& scale_view) {
+void backward(const Normalization& n, const View& dx_view, const View& c_view, const View& x_view, const View& scale_view,
+              const View* variances) {
   const Sets sets(n, x_view);
   const StridedOperand x = sets.operand(x_view), c = sets.operand(c_view), dx = sets.operand(dx_view);
   const StridedOperand scale = sets.parameter(scale_view);
   each_unit(sets, [&](std::int64_t unit) {
-    const Statistics<T> statistics(n, sets, unit, x);
+    const Statistics<T> statistics = variances != nullptr ? Statistics<T>(n, sets, unit, sets.statistic(*variances), Normal{})
+                                                          : Statistics<T>(n, sets, unit, x);
     alignas(64) T values[kBlock], scales[kBlock], slopes[kBlock];
     double sum[kBlock] = {}, product[kBlock] = {}; // of slopes, and of slopes times normalised elements
     const auto read = [&](const Position& position, std::int64_t count) {
@@ -246,7 +279,7 @@ void backward(const Normalization& n, const View& dx_view, const View& c_view, c
       for (std::int64_t i = 0; i < count; ++i) {
         const double slope = static_cast<double>(slopes[i] * scales[i]);
         sum[i] += slope;
-        product[i] += slope * (static_cast<double>(values[i]) - statistics.mean[i]) * statistics.inverse[i];
+        product[i] += slope * (static_cast<double>(values[i]) - statistics.mean[i]) * statistics.to_normal[i];
       }
     });
     const std::int64_t width = sets.width(unit);
@@ -259,7 +292,7 @@ void backward(const Normalization& n, const View& dx_view, const View& c_view, c
     sets.each(unit, [&](const Position& position, std::int64_t count) {
       read(position, count);
       for (std::int64_t i = 0; i < count; ++i) {
-        const double normal = (static_cast<double>(values[i]) - statistics.mean[i]) * statistics.inverse[i];
+        const double normal = (static_cast<double>(values[i]) - statistics.mean[i]) * statistics.to_normal[i];
         values[i] =
             static_cast<T>((static_cast<double>(slopes[i] * scales[i]) - sum[i] - normal * product[i]) * statistics.inverse[i]);
       }
@@ -360,20 +393,25 @@ void mean_within(const Normalization& n, const View& out, const View& x) {
     means<float>(n, out, x);
 }
 
-void normalize(const Normalization& n, const View& y, const View& x, const View* scale, const View* shift) {
-  if (x.elements() == 0) return;
+void normalize(const Normalization& n, const View& y, const View& x, const View* scale, const View* shift,
+               const View* variances) {
+  if (x.elements() == 0) {
+    if (variances != nullptr && variances->elements() != 0) fill_elements(*variances, 0);
+    return;
+  }
   if (compute_of(y.dtype) == Compute::f64)
-    forward<double>(n, y, x, scale, shift);
+    forward<double>(n, y, x, scale, shift, variances);
   else
-    forward<float>(n, y, x, scale, shift);
+    forward<float>(n, y, x, scale, shift, variances);
 }
 
-void normalize_vjp(const Normalization& n, const View& dx, const View& cotangent, const View& x, const View& scale) {
+void normalize_vjp(const Normalization& n, const View& dx, const View& cotangent, const View& x, const View& scale,
+                   const View* variances) {
   if (x.elements() == 0) return;
   if (compute_of(dx.dtype) == Compute::f64)
-    backward<double>(n, dx, cotangent, x, scale);
+    backward<double>(n, dx, cotangent, x, scale, variances);
   else
-    backward<float>(n, dx, cotangent, x, scale);
+    backward<float>(n, dx, cotangent, x, scale, variances);
 }
 
 } // namespace cairn::ops::cpu
