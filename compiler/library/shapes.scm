@@ -14,16 +14,13 @@
 
 ; (arange stop), (arange start stop), (arange start stop step): f32, as list->tensor gives, unless type and residence follow.
 (define (arange x . l)
-  (let* ((numbers (%numbers-first l)) (given (list-tail l (length numbers))))
-    (cond ((null? numbers) (%arange/counted x 0 1 given))
-          ((null? (cdr numbers)) (%arange x (car numbers) 1 given))
-          (else (%arange x (car numbers) (%only "arange" (cdr numbers)) given)))))
-(define (%arange x stop step given)
-  (if (= step 0)
-      (error "arange: the step is 0; write another number")
-      (%arange/counted (max 0 (inexact->exact (ceiling (/ (- stop x) step)))) x step given)))
+  (let* ((numbers (%numbers-first l)) (given (list-tail l (length numbers)))
+         (step (if (if (null? numbers) #t (null? (cdr numbers))) 1 (%only "arange" (cdr numbers)))))
+    (cond ((= step 0) (error "arange: the step is 0; write another number"))
+          ((null? numbers) (%arange x 0 1 given))
+          (else (%arange (max 0 (inexact->exact (ceiling (/ (- (car numbers) x) step)))) x step given)))))
 ; Many whole numbers piece by piece, as a list takes several times the memory of their tensor.
-(define (%arange/counted n x step given)
+(define (%arange n x step given)
   (let ((piece 4096))
     (if (if (integer? n) (if (< piece n) (if (exact? x) (exact? step) #f) #f) #f)
         (concat-tensors (map (lambda (k) (apply list->tensor (iota (min piece (- n k)) (+ x (* k step)) step) given))
