@@ -79,7 +79,8 @@ public:
   struct Cost {
     std::uint64_t ticks = 0, swept = 0;
   };
-  explicit Costs(Engine& engine) : engine_(engine), known_(ops::all_operators().size(), Known{}, engine.heap()) {}
+  Costs(Engine& engine, const tape::Tape& tape)
+      : engine_(engine), tape_(tape), known_(ops::all_operators().size(), Known{}, engine.heap()) {}
   Cost of(const tape::TensorRecord& record) {
     if (record.op == nullptr) {
       const auto bytes = static_cast<double>(record.inputs.element_bytes() + record.outputs.element_bytes());
@@ -98,11 +99,11 @@ public:
   std::uint64_t of_sum(std::uint64_t bytes) const { return engine_.costs.ticks(0, 0, 0, 3 * static_cast<double>(bytes)); }
 
 private:
-  static bool same(const tape::TensorRecord& a, const tape::TensorRecord& b) {
-    const auto constant = [](std::uint32_t node) { return node == tape::kNone; };
+  bool same(const tape::TensorRecord& a, const tape::TensorRecord& b) const {
+    const auto varies = [&](std::uint32_t node) { return tape_.varies(node); };
     return a.inputs.like(b.inputs) && a.outputs.like(b.outputs) && runs::same(a.attributes, b.attributes) &&
            (a.smaller.size() == 0) == (b.smaller.size() == 0) &&
-           std::ranges::equal(a.operands, b.operands, {}, constant, constant);
+           std::ranges::equal(a.operands, b.operands, {}, varies, varies);
   }
   Cost modelled(const tape::TensorRecord& record) const {
     const std::vector<ops::Tensor> inputs = record.inputs.all(), outputs = record.outputs.all();
@@ -119,7 +120,7 @@ private:
     const value::Charged listed(heap, heap.scratch, static_cast<std::int64_t>(3 * call.inputs.size() * sizeof(ops::Tensor)));
     const std::size_t n = call.inputs.size();
     const auto wanted = std::make_unique<bool[]>(n);
-    for (std::size_t i = 0; i < n; ++i) wanted[i] = record.operands[i] != tape::kNone;
+    for (std::size_t i = 0; i < n; ++i) wanted[i] = tape_.varies(record.operands[i]);
     ops::Tensor smaller;
     const bool in_place = record.smaller.size() != 0 && !record.is_lossy();
     if (in_place) record.smaller.read({&smaller, 1});
@@ -136,6 +137,7 @@ private:
     std::size_t next = 0;
   };
   Engine& engine_;
+  const tape::Tape& tape_;
   value::ChargedVector<Known> known_; // by operator
 };
 
@@ -205,7 +207,7 @@ private:
   value::ChargedMap<std::uint32_t, std::uint64_t> older_{
       value::ChargedAllocator<std::uint64_t>(engine_.heap())}; // serials of what is older than the run, by node
   value::ChargedSet<std::uint64_t> first_read_{value::ChargedAllocator<std::uint64_t>(engine_.heap())};
-  Costs costs_{engine_};
+  Costs costs_{engine_, tape_};
   Polls polls_{engine_.meter()};
 };
 
