@@ -135,7 +135,7 @@ struct ConstantPlace {
   tape::Place place;
   auto operator<=>(const ConstantPlace&) const = default;
 };
-using ConstantPlaces = value::ChargedVector<ConstantPlace>; // ascending
+using ConstantPlaces = value::ChargedVector<ConstantPlace>;                   // ascending
 inline constexpr std::size_t kMostConstants = 16, kMostConstantsInAll = 2048; // of one state, and of all
 
 // A tape that waits while another is in work.
@@ -149,7 +149,8 @@ struct TapeAside {
 };
 
 struct CheckpointState final : SweepState {
-  explicit CheckpointState(Engine& engine) : SweepState(engine, true), weighed({engine.heap(), engine.heap().tape}), constants({engine.heap(), engine.heap().tape}) {}
+  explicit CheckpointState(Engine& engine)
+      : SweepState(engine, true), weighed({engine.heap(), engine.heap().tape}), constants({engine.heap(), engine.heap().tape}) {}
   std::uint64_t varies_from() const override { return low; }
   std::unique_ptr<schedule::Schedule> schedule;
   std::uint32_t spec = 0;
