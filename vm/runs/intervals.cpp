@@ -80,7 +80,8 @@ template <class F> TapeEnds chosen_ends(Engine& engine, const std::vector<Run>& 
 namespace {
 
 std::span<const ConstantPlace> constants_at(const CheckpointState& s, std::uint64_t position) {
-  return std::ranges::equal_range(s.constants, position, {}, &ConstantPlace::position);
+  const auto first = std::ranges::lower_bound(s.constants, position, {}, &ConstantPlace::position);
+  return {first, std::ranges::upper_bound(s.constants, position, {}, &ConstantPlace::position)};
 }
 
 // Which numbers in the state at the end of the tape in work do not vary. In what the tape made or met a number that is not on it
