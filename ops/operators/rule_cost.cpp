@@ -52,8 +52,8 @@ Tensor without_elements(Tensor t, Device& device) {
 
 } // namespace
 
-std::optional<RuleCost> cost_of_rule(const Call& call, std::span<const Tensor> results, std::span<const bool> wanted,
-                                     std::span<const Tensor> smaller) {
+std::optional<RuleCost> cost_of_rule(const Call& call, std::span<const Tensor> results, std::span<const bool> given,
+                                     std::span<const bool> wanted, std::span<const Tensor> smaller) {
   NobodysLedger ledger;
   DeviceWithoutMemory device(ledger);
   Runtime runtime(device);
@@ -61,9 +61,11 @@ std::optional<RuleCost> cost_of_rule(const Call& call, std::span<const Tensor> r
   const Meter::Installed installed(&meter);
   std::vector<Tensor> inputs, outputs, cotangents, in_place, parts(call.inputs.size());
   for (const Tensor& t : call.inputs) inputs.push_back(without_elements(t, device));
-  for (const Tensor& t : results) {
-    outputs.push_back(without_elements(t, device));
-    Tensor& cotangent = cotangents.emplace_back(outputs.back());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    outputs.push_back(without_elements(results[i], device));
+    Tensor& cotangent = cotangents.emplace_back();
+    if (!given[i]) continue;
+    cotangent = outputs.back();
     if (!cotangent.dense()) set_contiguous(cotangent);
     cotangent = without_elements(std::move(cotangent), device);
   }

@@ -47,6 +47,35 @@ TEST_CASE("old is what has a serial from low on and before start") {
   CHECK(tape.start() == 20);
 }
 
+TEST_CASE("what follows from constant places alone is constant, on a copy and on a tape that was cut, too") {
+  Heap heap;
+  Tape tape(heap, 3, 1, 100);
+  tape.set_constant_places({{5, 0}, {5, 1}, {7, 0}});
+  const Value x = value::flonum(2.5);
+  const auto lifted = [&](std::uint64_t serial, std::uint32_t slot) { return tape.lift({serial, slot}, x, 2.5).tape_node(); };
+  const std::uint32_t a = lifted(5, 0), b = lifted(5, 1), varied = lifted(6, 0);
+  const std::uint32_t sum = tape.append(5, a, 1, b, 1).tape_node(), mixed = tape.append(5, sum, 1, varied, 1).tape_node();
+  const Tape::Length before = tape.length();
+  const std::uint32_t later = lifted(7, 0);
+  std::uint32_t many = sum;
+  for (int i = 0; i < 20; ++i) many = tape.append(5, many, 1, a, 1).tape_node();
+  const auto check = [&](const Tape& t) {
+    for (const std::uint32_t node : {a, b, sum}) CHECK(t.is_constant(node));
+    for (const std::uint32_t node : {varied, mixed}) CHECK_FALSE(t.is_constant(node));
+    CHECK_FALSE(t.varies(kNone));
+    CHECK_FALSE(t.varies(sum));
+    CHECK(t.varies(mixed));
+  };
+  check(tape);
+  CHECK(tape.is_constant(later));
+  CHECK_FALSE(tape.is_constant(many)); // nobody looks so far
+  check(*tape.clone(heap));
+  tape.cut(before);
+  CHECK(tape.append(1, kNone, 0, kNone, 0).tape_node() == later);
+  CHECK_FALSE(tape.is_constant(later));
+  check(tape);
+}
+
 TEST_CASE("a place is lifted once; each place is a node of its own") {
   Heap heap;
   Tape tape(heap, 3, 1, 100);

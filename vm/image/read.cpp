@@ -307,6 +307,11 @@ void ImageReader::tape(Tape*& slot, bool may_be_swept) {
   for (tape::Output& o : t->outputs) output(o);
   t->account_maps();
   tensor_records(*t);
+  std::vector<tape::Place> places(size(2));
+  for (tape::Place& p : places) p = place();
+  std::vector<std::uint32_t> inputs(size(1));
+  for (std::uint32_t& input : inputs) input = number32();
+  if (!t->restore_constants(std::move(places), std::move(inputs))) throw Malformed("constants of a tape are not on it");
 }
 
 // Whoever chooses places so that they fall together must not make reading slow.

@@ -213,6 +213,11 @@ void write_checkpoint(ImageWriter& w, const CheckpointState& s) {
     w.number(elements.birth);
     w.number(elements.until);
   }
+  w.number(s.constants.size());
+  for (const runs::ConstantPlace& known : s.constants) {
+    w.number(known.position);
+    w.place(known.place);
+  }
   CheckpointState::fields(WriteField{w}, s);
   w.object(s.outer);
 }
@@ -257,6 +262,12 @@ void read_checkpoint(ImageReader& r, CheckpointState& s) {
     elements.until = r.count(tape::kLeanLevels);
   }
   if (!std::ranges::is_sorted(s.weighed, {}, &runs::Weighed::birth)) throw Malformed("elements out of order");
+  s.constants.resize(r.size(3));
+  for (runs::ConstantPlace& known : s.constants) {
+    known.position = r.count();
+    known.place = r.place();
+  }
+  if (!std::ranges::is_sorted(s.constants)) throw Malformed("constants out of order");
   CheckpointState::fields(ReadField{r}, s);
   r.object(s.outer, value::Kind::state);
 }

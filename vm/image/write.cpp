@@ -175,6 +175,10 @@ void ImageWriter::tape(const Tape* t) {
   out.varint(t->outputs.size());
   for (const tape::Output& o : t->outputs) output(o);
   tensor_records(*t);
+  out.varint(t->constant_places().size());
+  for (const tape::Place& p : t->constant_places()) place(p);
+  out.varint(t->constant_inputs().size());
+  for (const std::uint32_t node : t->constant_inputs()) out.varint(node);
 }
 
 void ImageWriter::output(const tape::Output& o) {

@@ -156,7 +156,7 @@ void sweep_operator(Engine& engine, Tape& tape, const TensorRecord& r, std::span
   const std::span<bool> wanted(many != nullptr ? many.get() : few.data(), n);
   const std::span<Tensor> inputs = parts.subspan(n);
   r.inputs.read(inputs);
-  for (std::size_t i = 0; i < n; ++i) wanted[i] = r.operands[i] != tape::kNone && adds_to_cotangent(inputs[i], outputs[0]);
+  for (std::size_t i = 0; i < n; ++i) wanted[i] = tape.varies(r.operands[i]) && adds_to_cotangent(inputs[i], outputs[0]);
   const bool measured = ops::multiplies_with_cotangent(r.op->lossy) && wanted[1] && ops::mark_of(inputs[1]) == ops::kMeasured;
   std::array<Tensor, 2> smaller;
   const bool in_place = r.smaller.size() != 0 && !r.is_lossy(); // of all that the rule asks for

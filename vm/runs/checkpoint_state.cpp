@@ -67,6 +67,7 @@ machine::OwnedState CheckpointState::clone(Engine& engine) const {
   s->ends = ends;
   s->births = births;
   s->weighed = weighed;
+  s->constants = constants;
   fields([](auto& to, const auto& from) { to = from; }, *s, *this);
   s->outer = outer;
   if (outer != nullptr) Heap::retain(outer);

@@ -77,6 +77,39 @@ template <class F> TapeEnds chosen_ends(Engine& engine, const std::vector<Run>& 
 
 } // namespace
 
+namespace {
+
+std::span<const ConstantPlace> constants_at(const CheckpointState& s, std::uint64_t position) {
+  const auto first = std::ranges::lower_bound(s.constants, position, {}, &ConstantPlace::position);
+  return {first, std::ranges::upper_bound(s.constants, position, {}, &ConstantPlace::position)};
+}
+
+// Which numbers in the state at the end of the tape in work do not vary. In what the tape made or met a number that is not on it
+// is such, as one that is on it and follows from such; of the rest that is known which was known where the tape began.
+void note_constants(Engine& engine, CheckpointState& s) {
+  const std::uint64_t position = s.current.position;
+  if (s.constants.size() >= kMostConstantsInAll || (!s.constants.empty() && s.constants.back().position >= position)) return;
+  const Tape& tape = *s.work;
+  const std::span<const tape::Place> before = tape.constant_places();
+  std::vector<tape::Place> known(before.begin(), before.end());
+  known.reserve(2 * kMostConstants);
+  walk_touched(engine, s.current.runs, tape, [&](Value v, std::uint64_t serial, std::uint32_t slot) {
+    if (!v.is_flonum() && !v.is_taped()) return;
+    const tape::Place place{serial, slot};
+    const bool constant = v.is_flonum() || (tape.has(v) && tape.is_constant(v.tape_node()));
+    const auto at = std::ranges::find(known, place);
+    if (at != known.end() && !constant) known.erase(at);
+    if (at == known.end() && constant && known.size() < 2 * kMostConstants) known.push_back(place);
+  });
+  if (known.size() > kMostConstants) known.erase(known.begin(), known.end() - kMostConstants); // frames of old may be gone
+  std::ranges::sort(known);
+  value::ChargedVector<ConstantPlace> here(engine.heap());
+  for (const tape::Place& place : known) here.push_back({position, place});
+  s.constants.insert(s.constants.end(), here.begin(), here.end());
+}
+
+} // namespace
+
 void begin_interval(Engine& engine, CheckpointState& s, Owned& state, std::uint64_t steps) {
   want(!s.current.empty() && !s.sweeping);
   s.asked = steps == schedule::kToEnd ? 0 : steps;
@@ -107,6 +140,9 @@ void begin_tape(Engine& engine, CheckpointState& s, std::uint64_t records) {
   if (s.work == nullptr) { // else the tape in work goes on where it ended
     s.work = engine.tapes.make(s.low, s.current.start).release();
     s.work->set_lean(!s.schedule->plans());
+    std::vector<tape::Place> constant;
+    for (const ConstantPlace& known : constants_at(s, s.current.position)) constant.push_back(known.place);
+    s.work->set_constant_places(std::move(constant));
     s.work_ended = false;
   }
   s.work->most_weight = records;
@@ -180,6 +216,7 @@ void tell_weights(Engine& engine, CheckpointState& s) {
   schedule::Weights weights = weigh(engine, s.current.runs, *s.work, s.weighed, births, s.update && s.update->in_place, elements);
   weights.older = older;
   if (s.work_ended && s.update) weights.updated = updated_leaves(engine, s);
+  if (!s.work_ended) note_constants(engine, s); // stopped behind it, it finds that they are known
   s.schedule->weighed(weights);
   engine.meter().hold();
   births.push_back(std::max(births.back(), s.current.serial)); // an inner replay may have set it back
@@ -247,6 +284,7 @@ void finish_interval(Engine& engine, CheckpointState& s) {
   Polls polls(engine.meter()); // what is set once may be set again
   tape.inputs.for_each([&](tape::Place place, tape::Input& input) {
     polls.one();
+    if (tape.is_constant(input.node)) return;
     double c = tape.cotangent(input.node);
     if (!tape::is_absent(c)) s.through.set(place, {c, input.original});
     if (auto found = tape.tensor_cotangents.find(input.node); found != tape.tensor_cotangents.end())

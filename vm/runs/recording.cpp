@@ -140,9 +140,26 @@ std::optional<explain::Outcome> predicted(const Engine& engine, const Checkpoint
   return out;
 }
 
+// Of a run, as far as a part of it was weighed: costs of running and of sweeping it, and bytes of what was made in it and is kept
+// on one tape.
+struct WeighedPart {
+  double steps = 0, run = 0, swept = 0, made = 0;
+};
+WeighedPart weighed_part(const schedule::Schedule& schedule) {
+  WeighedPart part;
+  for (const schedule::KnownInterval& interval : schedule.intervals()) {
+    part.steps += static_cast<double>(interval.steps);
+    part.run += static_cast<double>(interval.forward);
+    part.swept += static_cast<double>(interval.sweep);
+    part.made += static_cast<double>(interval.made);
+  }
+  return part;
+}
+
 // As plans model it: from what is known of the intervals, or else from what the first run has counted. What nobody has weighed is
-// taken to be swept in twice the time in which it ran, beside what encodings took, each of which was made and read once. That
-// memory is used for the first time comes beside: what a schedule lets go of it uses again, so it has as much as its peak.
+// taken to be swept as what has been, or in twice the time in which it ran, beside what encodings took, each of which was made and
+// read once. That memory is used for the first time comes beside: what a schedule lets go of it uses again, so it has as much as
+// its peak.
 void foresee_time(const Engine& engine, const CheckpointState& s, explain::Gradient& g) {
   const double fresh = engine.costs.fresh * 1e-9;
   if (const auto plan = s.schedule->foreseen()) {
@@ -154,15 +171,19 @@ void foresee_time(const Engine& engine, const CheckpointState& s, explain::Gradi
     const auto forward = static_cast<double>(*g.first_run - g.encoding_of_first_run), steps = static_cast<double>(s.total),
                of_steps = steps * static_cast<double>(engine.costs.ticks_of_step());
     const double in_all = steps * static_cast<double>(program_seen(s).records_per_1024_steps) / 1024,
-                 numbers = std::min(in_all, steps),
-                 largest = static_cast<double>(g.predicted->tapes) / static_cast<double>(schedule::kRecordBytes);
-    const double sweep = 2 * std::max(0.0, forward - of_steps) + numbers * static_cast<double>(engine.costs.ticks_of_record()) +
-                         static_cast<double>(g.encoding);
+                 numbers = std::min(in_all, steps); // a step makes one at most; the rest are bytes of tensors
+    const double unknown = 2 * std::max(0.0, forward - of_steps) + numbers * static_cast<double>(engine.costs.ticks_of_record()) +
+                           static_cast<double>(g.encoding);
+    const WeighedPart part = weighed_part(*s.schedule);
+    const double sweep = part.run != 0 ? part.swept / part.run * forward : unknown;
     g.time_of_one_tape = (g.predicted->replay * forward + sweep) / (forward + sweep);
     g.seconds_of_one_tape = schedule::CostTable::seconds(static_cast<std::uint64_t>(forward + sweep));
-    const double of_record = fresh * schedule::kRecordBytes;
-    g.fresh_seconds = of_record * std::min(largest, numbers);
-    g.fresh_seconds_of_one_tape = of_record * numbers;
+    const double whole = part.run != 0 ? part.made / part.steps * steps : in_all * schedule::kRecordBytes;
+    // Where nothing is predicted of tapes, the start of the run is planned, which fills the budget.
+    const double at_once =
+        static_cast<double>(g.predicted->tapes != 0 ? g.predicted->tapes : static_cast<std::uint64_t>(g.budget));
+    g.fresh_seconds = fresh * std::min(at_once, whole);
+    g.fresh_seconds_of_one_tape = fresh * whole;
   }
   if (g.predicted && g.time_of_one_tape) g.predicted->seconds = *g.time_of_one_tape * g.seconds_of_one_tape;
 }

@@ -128,6 +128,16 @@ struct Weighed {
 };
 using WeighedElements = value::ChargedVector<Weighed>;
 
+// A number in the state at so many steps that depends on nothing that is varied, as the first run's tapes have shown. What is not
+// known is taken to be varied, so a few will do: step sizes and the like stand in frames.
+struct ConstantPlace {
+  std::uint64_t position = 0;
+  tape::Place place;
+  auto operator<=>(const ConstantPlace&) const = default;
+};
+using ConstantPlaces = value::ChargedVector<ConstantPlace>;                   // ascending
+inline constexpr std::size_t kMostConstants = 16, kMostConstantsInAll = 2048; // of one state, and of all
+
 // A tape that waits while another is in work.
 struct TapeAside {
   Tape* tape = nullptr; // owned
@@ -139,7 +149,8 @@ struct TapeAside {
 };
 
 struct CheckpointState final : SweepState {
-  explicit CheckpointState(Engine& engine) : SweepState(engine, true), weighed({engine.heap(), engine.heap().tape}) {}
+  explicit CheckpointState(Engine& engine)
+      : SweepState(engine, true), weighed({engine.heap(), engine.heap().tape}), constants({engine.heap(), engine.heap().tape}) {}
   std::uint64_t varies_from() const override { return low; }
   std::unique_ptr<schedule::Schedule> schedule;
   std::uint32_t spec = 0;
@@ -161,6 +172,7 @@ struct CheckpointState final : SweepState {
   std::optional<TapeEnds> ends;      // of the tape in work, if it was aside; else it ends at `current`
   std::vector<std::uint64_t> births; // where births begin by which the schedule was told weights; the first is `begin`
   WeighedElements weighed;           // of the last tape that the schedule was told weights of
+  ConstantPlaces constants;          // of the run, however often it begins again
   bool complete = false;
   bool ended = false;      // current is the end of the program, `value` its value
   bool work_ended = false; // the tape in work ends there

@@ -77,12 +77,15 @@ bool same(const ops::Attributes& a, const ops::Attributes& b) {
 // and again, so each is asked about those that it had last only once.
 class Costs {
 public:
+  static constexpr std::size_t kGiven = 8;
   struct Cost {
     std::uint64_t ticks = 0, swept = 0;
     std::uint64_t encoding = 0; // of the record's, when it is made; in `swept`, when it is read
   };
-  explicit Costs(Engine& engine) : engine_(engine), known_(ops::all_operators().size(), Known{}, engine.heap()) {}
-  Cost of(const tape::TensorRecord& record) {
+  Costs(Engine& engine, const tape::Tape& tape)
+      : engine_(engine), tape_(tape), known_(ops::all_operators().size(), Known{}, engine.heap()) {}
+  // `given`: a bit for each result that has a cotangent, of the first eight.
+  Cost of(const tape::TensorRecord& record, std::uint8_t given) {
     if (record.op == nullptr) {
       const auto bytes = static_cast<double>(record.inputs.element_bytes() + record.outputs.element_bytes());
       const std::uint64_t moved = engine_.costs.ticks(1, 0, 0, bytes);
@@ -90,49 +93,52 @@ public:
     }
     Known& known = known_[static_cast<std::size_t>(record.op->id)];
     for (const One& one : known.last)
-      if (one.record != nullptr && same(*one.record, record)) return one.cost;
+      if (one.record != nullptr && one.given == given && same(*one.record, record)) return one.cost;
     One& oldest = known.last[known.next];
     known.next = (known.next + 1) % known.last.size();
-    oldest = {&record, modelled(record)};
+    oldest = {&record, given, modelled(record, given)};
     return oldest.cost;
   }
   // Of adding a part of so many bytes to a cotangent that is there.
   std::uint64_t of_sum(std::uint64_t bytes) const { return engine_.costs.ticks(0, 0, 0, 3 * static_cast<double>(bytes)); }
 
 private:
-  static bool same(const tape::TensorRecord& a, const tape::TensorRecord& b) {
-    const auto constant = [](std::uint32_t node) { return node == tape::kNone; };
+  bool same(const tape::TensorRecord& a, const tape::TensorRecord& b) const {
+    const auto varies = [&](std::uint32_t node) { return tape_.varies(node); };
     return a.inputs.like(b.inputs) && a.outputs.like(b.outputs) && runs::same(a.attributes, b.attributes) &&
            (a.smaller.size() == 0) == (b.smaller.size() == 0) && a.encoded_small == b.encoded_small &&
-           std::ranges::equal(a.operands, b.operands, {}, constant, constant);
+           std::ranges::equal(a.operands, b.operands, {}, varies, varies);
   }
-  Cost modelled(const tape::TensorRecord& record) const {
+  Cost modelled(const tape::TensorRecord& record, std::uint8_t given) const {
     const std::vector<ops::Tensor> inputs = record.inputs.all(), outputs = record.outputs.all();
     const ops::Call call{*record.op, inputs, record.attributes, nullptr};
     const ops::Cost cost = ops::Runtime::modelled_cost(call, outputs);
     const std::uint64_t ticks = engine_.modelled_ticks(1, cost);
     machine::tensors::EncodingTicks encoding;
     if (record.is_lossy()) encoding = machine::tensors::ticks_of_encoding(engine_, record, inputs[0], ticks);
-    return {ticks, schedule::bounded(of_rule(record, call, outputs).value_or(2 * ticks) + encoding.swept), encoding.recorded};
+    return {ticks, schedule::bounded(of_rule(record, call, outputs, given).value_or(2 * ticks) + encoding.swept),
+            encoding.recorded};
   }
   // Nothing: nobody can tell.
   std::optional<std::uint64_t> of_rule(const tape::TensorRecord& record, const ops::Call& call,
-                                       std::span<const ops::Tensor> outputs) const {
+                                       std::span<const ops::Tensor> outputs, std::uint8_t given) const {
     if (record.kind != tape::TensorRecord::Kind::apply || record.op->vjp == nullptr) return std::nullopt;
     value::Heap& heap = engine_.heap();
     const value::Charged listed(heap, heap.scratch, static_cast<std::int64_t>(3 * call.inputs.size() * sizeof(ops::Tensor)));
     const std::size_t n = call.inputs.size();
-    const auto wanted = std::make_unique<bool[]>(n);
-    for (std::size_t i = 0; i < n; ++i) wanted[i] = record.operands[i] != tape::kNone;
+    const auto wanted = std::make_unique<bool[]>(n), with_cotangent = std::make_unique<bool[]>(outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) with_cotangent[i] = i >= kGiven || (given >> i & 1) != 0;
+    for (std::size_t i = 0; i < n; ++i) wanted[i] = tape_.varies(record.operands[i]);
     std::vector<ops::Tensor> smaller;
     if (!record.is_lossy() || record.op->normalized != nullptr) smaller = record.smaller.all();
     if (record.is_lossy() && !smaller.empty()) smaller[0] = call.inputs[0]; // decoded
-    const auto cost = ops::cost_of_rule(call, outputs, {wanted.get(), n}, smaller);
+    const auto cost = ops::cost_of_rule(call, outputs, {with_cotangent.get(), outputs.size()}, {wanted.get(), n}, smaller);
     if (!cost) return std::nullopt;
     return engine_.modelled_ticks(static_cast<double>(cost->operations), cost->cost);
   }
   struct One {
     const tape::TensorRecord* record = nullptr;
+    std::uint8_t given = 0;
     Cost cost;
   };
   struct Known {
@@ -140,6 +146,7 @@ private:
     std::size_t next = 0;
   };
   Engine& engine_;
+  const tape::Tape& tape_;
   value::ChargedVector<Known> known_; // by operator
 };
 
@@ -148,7 +155,8 @@ class Weighing {
 public:
   Weighing(Engine& engine, tape::Tape& tape, const std::vector<std::uint64_t>& births, const WeighedElements& before)
       : engine_(engine), tape_(tape), births_(births), before_(before), last_(births.size() - 1), marks_(engine.heap()),
-        staying_(engine.heap()), ends_(engine.heap()), calls_(engine, tape),
+        staying_(engine.heap()), ends_(engine.heap()), end_nodes_(engine.heap()), several_(engine.heap()),
+        several_read_(engine.heap()), inputs_read_{value::ChargedAllocator<std::uint32_t>(engine.heap())}, calls_(engine, tape),
         operations_(engine.heap(), tape.size(), tape.tensors().size() + 1) {
     marks_.reserve(tape.tensors().size());
     weights_.step = engine.costs.ticks_of_step();
@@ -177,6 +185,9 @@ private:
   std::size_t birth_of(const ops::Storage* s) const { return s->birth == 0 ? last_ : birth(s->birth); }
 
   void note_older(bool rules_take);
+  void note_results();
+  std::uint8_t given(const tape::TensorRecord& record) const;
+  bool is_alive_at_end(std::uint32_t node) const { return std::ranges::binary_search(end_nodes_, node); }
   void add_record(const tape::TensorRecord& record);
   void add_operand(const tape::TensorRecord& record, std::uint32_t i, const tape::KeptTensors::Kept& kept,
                    std::uint8_t again_from);
@@ -202,6 +213,10 @@ private:
   Marks marks_;
   value::ChargedVector<const ops::Storage*> staying_; // of those that the tape and the state at its end have
   Nodes ends_;
+  value::ChargedVector<std::uint32_t> end_nodes_;   // the same nodes, ascending
+  value::ChargedVector<std::uint32_t> several_;     // results of operations that have several, ascending,
+  value::ChargedVector<std::uint8_t> several_read_; // and whether anything reads them
+  value::ChargedSet<std::uint32_t> inputs_read_;    // of the tape
   CompositeCalls calls_;
   std::size_t next_call_ = 0;
   Operations operations_;
@@ -209,7 +224,7 @@ private:
   value::ChargedMap<std::uint32_t, std::uint64_t> older_{
       value::ChargedAllocator<std::uint64_t>(engine_.heap())}; // serials of what is older than the run, by node
   value::ChargedSet<std::uint64_t> first_read_{value::ChargedAllocator<std::uint64_t>(engine_.heap())};
-  Costs costs_{engine_};
+  Costs costs_{engine_, tape_};
   Polls polls_{engine_.meter()};
 };
 
@@ -310,7 +325,8 @@ void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t i, co
     operations_.add_operand({node, false, kept.bytes});
     const Operation* const maker = operations_.maker(node);
     const auto found = maker == nullptr ? older_.find(node) : older_.end();
-    const bool is_first = maker != nullptr ? !operations_.is_used(*maker) : found != older_.end();
+    const bool is_read = maker != nullptr ? operations_.is_used(*maker) : !inputs_read_.insert(node).second;
+    const bool is_first = !is_read && !is_alive_at_end(node); // what is alive may have a cotangent from behind the tape
     if (!is_first && !(i == 0 && record.op != nullptr && record.op->vjp_memory == ops::VjpMemory::onto))
       weights_.sweep = schedule::bounded(weights_.sweep + costs_.of_sum(kept.bytes));
     if (maker != nullptr) {
@@ -318,7 +334,7 @@ void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t i, co
         operations_.last().overwritten = node;
       operations_.use(node, stored);
     } else if (found != older_.end()) {
-      weights_.read.push_back({found->second, kept.bytes});
+      weights_.read.push_back({found->second, kept.bytes, costs_.of_sum(kept.bytes)});
       if (first_read_.contains(found->second)) operations_.add_taken(node);
       older_.erase(found);
     }
@@ -335,8 +351,9 @@ void Weighing::add_operand(const tape::TensorRecord& record, std::uint32_t i, co
 void Weighing::add_record(const tape::TensorRecord& record) {
   Operation& o = operations_.add(record.node, record.end());
   if (next_call_ < calls_.all().size()) add_calls(operations_.size() - 1);
-  const Costs::Cost cost = costs_.of(record);
-  o.cost = schedule::bounded(cost.ticks);
+  tell_of_memory(record, o);
+  const Costs::Cost cost = costs_.of(record, given(record));
+  o.cost = o.is_view ? 0 : schedule::bounded(cost.ticks); // nothing is computed
   weights_.sweep = schedule::bounded(weights_.sweep + schedule::bounded(cost.swept));
   weights_.cost = schedule::bounded(weights_.cost + o.cost);
   weights_.encoding = schedule::bounded(weights_.encoding + schedule::bounded(cost.encoding));
@@ -345,7 +362,6 @@ void Weighing::add_record(const tape::TensorRecord& record) {
   const InForms kept_in(record, derived_);
   tape::KeptTensors::Kept kept;
   std::uint64_t elements = 0;
-  tell_of_memory(record, o);
   if (const std::uint32_t seen = o.is_view ? record.operands.front() : tape::kNone; seen != tape::kNone)
     if (const Operation* const maker = operations_.maker(seen)) o.view_of = maker->is_view ? maker->view_of : seen;
   for (std::uint32_t i = 0, at = 0; record.inputs.next(at, kept); ++i) {
@@ -427,8 +443,39 @@ void Weighing::tell_joined(const std::vector<Together>& all) {
   }
 }
 
+// Of an operation with several results mostly one alone has a cotangent, and its rule does less then.
+void Weighing::note_results() {
+  for (const Node& end : ends_) end_nodes_.push_back(end.node);
+  std::ranges::sort(end_nodes_);
+  for (const auto& record : tape_.tensors())
+    for (std::uint32_t i = 0; record->results > 1 && i < record->results; ++i) several_.push_back(record->node + i);
+  if (several_.empty()) return;
+  several_read_.assign(several_.size(), calls_.all().empty() ? 0 : 1);
+  const auto read = [&](std::uint32_t node) {
+    const auto at = std::ranges::lower_bound(several_, node);
+    if (at != several_.end() && *at == node) several_read_[static_cast<std::size_t>(at - several_.begin())] = 1;
+  };
+  for (const std::uint32_t node : end_nodes_) read(node);
+  for (const auto& record : tape_.tensors())
+    for (const std::uint32_t node : record->operands) {
+      polls_.one();
+      read(node);
+    }
+}
+
+// As a bit for each of its first results; the first one alone where none is read.
+std::uint8_t Weighing::given(const tape::TensorRecord& record) const {
+  if (record.results <= 1) return 1;
+  const auto first = static_cast<std::size_t>(std::ranges::lower_bound(several_, record.node) - several_.begin());
+  unsigned bits = 0;
+  for (std::size_t i = 0; i < std::min<std::size_t>(record.results, Costs::kGiven); ++i)
+    bits |= unsigned{several_read_[first + i]} << i;
+  return static_cast<std::uint8_t>(bits == 0 ? 1 : bits);
+}
+
 void Weighing::weigh_tape(bool rules_take) {
   note_older(rules_take);
+  note_results();
   std::uint64_t numbers = tape_.size();
   for (const auto& record : tape_.tensors()) {
     polls_.one();

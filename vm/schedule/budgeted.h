@@ -222,7 +222,8 @@ private:
   std::vector<bool> kept_tapes() const { return intervals_with(tapes_); }
   std::uint64_t held() const; // by both
   void note_joined(const std::vector<JoinedCotangent>& joined, std::size_t interval);
-  void note_reads(const std::vector<OldTensor>& read, std::size_t interval);
+  // Gives what it costs to add to cotangents of those that other intervals read as well.
+  std::uint64_t note_reads(const std::vector<OldTensor>& read, std::size_t interval);
   void mark_updates(const std::vector<UpdatedLeaf>& leaves);
   void take_updates(const Budgeted& from, bool made);
   std::vector<std::uint64_t> more_reads_within() const;

@@ -106,7 +106,8 @@ void Budgeted::add_interval(const Weights& weights) {
   added.taping_alone = bounded(added.taping_alone);
   positions_.push_back(positions_.back() + std::max<std::uint64_t>(1, steps_));
   all_records_ = bounded(all_records_ + records_);
-  note_reads(weights.read, n);
+  const std::uint64_t sums = note_reads(weights.read, n);
+  profile_.intervals[n].sweep = bounded(profile_.intervals[n].sweep + sums);
   note_joined(weights.joined, n);
 }
 
@@ -241,15 +242,17 @@ void Budgeted::coarsen(std::size_t wanted, std::uint64_t most) {
   most_steps_ = std::min(2 * most_steps_, kMostOfOne);
 }
 
-void Budgeted::note_reads(const std::vector<OldTensor>& read, std::size_t interval) {
+std::uint64_t Budgeted::note_reads(const std::vector<OldTensor>& read, std::size_t interval) {
+  std::uint64_t sums = 0;
   const auto now = static_cast<std::uint32_t>(interval);
   std::vector<Read> merged;
   auto old = reads_.begin();
   for (const OldTensor& tensor : read) {
     while (old != reads_.end() && old->serial < tensor.serial) merged.push_back(*old++);
-    if (old != reads_.end() && old->serial == tensor.serial)
+    if (old != reads_.end() && old->serial == tensor.serial) {
+      sums = bounded(sums + bounded(tensor.sum));
       ++old;
-    else if (merged.size() + static_cast<std::size_t>(reads_.end() - old) >= kMostReads) {
+    } else if (merged.size() + static_cast<std::size_t>(reads_.end() - old) >= kMostReads) {
       more_reads_ = std::min(bounded(more_reads_ + tensor.bytes), older_); // told again by each interval that reads it
       continue;
     }
@@ -257,6 +260,7 @@ void Budgeted::note_reads(const std::vector<OldTensor>& read, std::size_t interv
   }
   merged.insert(merged.end(), old, reads_.end());
   reads_ = std::move(merged);
+  return sums;
 }
 
 std::vector<std::uint64_t> Budgeted::read_from() const {
@@ -354,6 +358,7 @@ std::vector<KnownInterval> Budgeted::intervals() const {
     KnownInterval k;
     k.steps = positions_[i + 1] - positions_[i];
     k.forward = interval.forward;
+    k.sweep = interval.sweep;
     std::size_t leanest = 0;
     for (std::size_t f = 1; f < kTapeForms; ++f)
       if (shared_bytes(interval, f) < shared_bytes(interval, leanest)) leanest = f;

@@ -26,7 +26,7 @@ void Budgeted::ended(std::uint64_t total) {
 void Budgeted::weighed_last(const Weights& weights) {
   stage_ = Stage::reversing;
   const std::size_t n = profile_.size();
-  note_reads(weights.read, n);
+  const std::uint64_t sums = note_reads(weights.read, n);
   note_joined(weights.joined, n);
   all_records_ = bounded(all_records_ + records_);
   last_.bytes = bounded(weights.own);
@@ -34,7 +34,7 @@ void Budgeted::weighed_last(const Weights& weights) {
     last_.bytes = bounded(last_.bytes + bounded(tape.back()));
   last_.taping = bounded(weights.taping);
   last_.taped = bounded(bounded(weights.cost) + cost_of_steps(steps_) + bounded(weights.encoding));
-  last_.sweep = bounded(weights.sweep);
+  last_.sweep = bounded(bounded(weights.sweep) + sums);
   // What its sweep holds has the cotangents at its start in it.
   note_updates(weights.updated);
   if (for_rule_ != 0) set_room();

@@ -68,6 +68,7 @@ struct Action {
 struct OldTensor {
   std::uint64_t serial = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t sum = 0; // cost of adding what one tape comes to to the cotangent that another has left
 };
 
 // What the rule of an update is taken to hold for a while beside what it takes and gives: a part of the largest leaf's size, as
@@ -177,7 +178,8 @@ struct Resources {
 // What a schedule that plans has got to know of a stretch of the run, for people. Costs are modelled, sizes are bytes.
 struct KnownInterval {
   std::uint64_t steps = 0;
-  std::uint64_t forward = 0;  // cost of running it once, without a tape
+  std::uint64_t forward = 0;  // cost of running it once, without a tape,
+  std::uint64_t sweep = 0;    // and of sweeping its tape
   std::uint64_t again = 0;    // cost of what the sweep of the leanest tape computes again
   std::uint64_t tape = 0;     // of a tape of it alone,
   std::uint64_t lean = 0;     // and of the leanest one

@@ -3,6 +3,7 @@
 // of millions would take tenths of a second to grow, in the middle of a step.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,7 +14,7 @@ namespace cairn::tape {
 struct Place {
   std::uint64_t serial = 0;
   std::uint32_t slot = 0;
-  bool operator==(const Place&) const = default;
+  auto operator<=>(const Place&) const = default;
 };
 
 // One table, iterated in the order of insertion. Takes its memory from `Memory`, an allocator of anything.

@@ -2,6 +2,7 @@
 #include "vm/tape/tape.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -151,6 +152,8 @@ std::unique_ptr<Tape> Tape::clone(Heap& heap) const {
   t->kept_bytes_ = kept_bytes_;
   t->lean_ = lean_;
   t->costs_ = costs_;
+  t->set_constant_places(constant_places_);
+  t->constant_inputs_.assign(constant_inputs_.begin(), constant_inputs_.end());
   t->most_weight = most_weight;
   t->alive_at_start = alive_at_start;
   t->most_alive = most_alive;
@@ -192,6 +195,7 @@ void Tape::cut(const Length& to) {
     if (input.node >= to.records) gone.push_back(place);
   });
   for (Place place : gone) inputs.erase(place);
+  while (!constant_inputs_.empty() && constant_inputs_.back() >= to.records) constant_inputs_.pop_back();
   account_maps();
   for (; chunks_.size() > to.chunks; chunks_.pop_back()) drop_chunk(chunks_.back());
   count_ = to.records;
@@ -219,12 +223,43 @@ void Tape::account_maps() {
   charged_maps_ = now;
 }
 
+void Tape::set_constant_places(std::vector<Place> places) {
+  constant_inputs_.reserve(places.size());
+  constant_places_ = std::move(places);
+}
+
+bool Tape::restore_constants(std::vector<Place> places, std::vector<std::uint32_t> inputs) {
+  if (!std::ranges::is_sorted(places) || !std::ranges::is_sorted(inputs) || inputs.size() > places.size()) return false;
+  if (!inputs.empty() && inputs.back() >= size()) return false;
+  set_constant_places(std::move(places));
+  constant_inputs_.assign(inputs.begin(), inputs.end());
+  return true;
+}
+
+// A sum of many numbers is looked at only as far as costs nothing.
+bool Tape::follows_from_constants(std::uint32_t node) const {
+  constexpr std::size_t kMostLookedAt = 16;
+  std::array<std::uint32_t, 2 * kMostLookedAt> pending{node};
+  std::size_t count = 1;
+  for (std::size_t looked = 0; count > 0; ++looked) {
+    if (looked == kMostLookedAt) return false;
+    const std::uint32_t at = pending[--count];
+    if (std::ranges::binary_search(constant_inputs_, at)) continue;
+    const Record& r = chunks_[at / Chunk::kRecords]->records[at % Chunk::kRecords];
+    if (r.a == kNone) return false; // another input, or no number
+    pending[count++] = r.a;
+    if (r.b != kNone) pending[count++] = r.b;
+  }
+  return true;
+}
+
 Value Tape::lift(Place place, Value original, double number) {
   bool fresh = false;
   Input& input = inputs.at(place, fresh);
   if (fresh) {
     input.node = leaf(number).tape_node();
     input.original = original;
+    if (!constant_places_.empty() && std::ranges::binary_search(constant_places_, place)) constant_inputs_.push_back(input.node);
     account_maps();
   }
   return value::taped(id_, input.node);

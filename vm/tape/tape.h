@@ -146,6 +146,18 @@ public:
   Value identity(Value v) { return append(primal(v.tape_node()), v.tape_node(), 1.0, kNone, 0); }
   // The node of an older place; `original` is what the slot holds, `number` its primal.
   Value lift(Place place, Value original, double number);
+  // Before it records: places of numbers, ascending, that depend on nothing that is varied. One tape of a whole run has no such
+  // number; a tape that begins in the middle of a run lifts it like any other, as nothing in a state tells.
+  void set_constant_places(std::vector<Place> places);
+  std::span<const Place> constant_places() const { return constant_places_; }
+  // Whether it is known of that number that it depends on none but these: nobody needs its cotangent.
+  bool is_constant(std::uint32_t node) const { return !constant_inputs_.empty() && follows_from_constants(node); }
+  // Whether an operand that has that node has a cotangent. kNone is none.
+  bool varies(std::uint32_t node) const { return node != kNone && !is_constant(node); }
+  // Nodes of those that were lifted, ascending; for files.
+  std::span<const std::uint32_t> constant_inputs() const { return constant_inputs_; }
+  // From a file: false if these are not on it, or out of order.
+  bool restore_constants(std::vector<Place> places, std::vector<std::uint32_t> inputs);
 
   // --- tensors. An object is a place by its serial; what is on the tape was made there or lifted.
   // The node of the tensor with that serial; kNone: a constant to this tape.
@@ -342,6 +354,7 @@ private:
       throw;
     }
   }
+  bool follows_from_constants(std::uint32_t node) const;
   void link(TensorRecord& record) const;
   bool are_short(const TensorRecord& record) const;
   bool can_let_go(TensorRecord& record) const;
@@ -375,6 +388,8 @@ private:
   std::uint64_t tensor_bytes_ = 0, kept_bytes_ = 0;
   bool lean_ = true;
   Costs costs_;
+  std::vector<Place> constant_places_;
+  std::vector<std::uint32_t> constant_inputs_; // has room for all of them
 };
 
 } // namespace cairn::tape
