@@ -45,12 +45,12 @@ public:
   // Counters of the machine and its accounts, between two actions.
   struct Moment {
     std::uint64_t clock = 0;          // steps
-    std::uint64_t time = 0;           // modelled, in ticks,
-    std::uint64_t encoding = 0;       // of which with an error, and decoding
+    std::uint64_t time = 0;           // modelled, in ticks
     std::int64_t level = 0, peak = 0; // bytes of all accounts: now, and the most since the last moment
     std::uint64_t tapes = 0, states = 0;
     std::uint64_t in_file = 0, spilled = 0, fetched = 0; // bytes: in a file at the most, all that went there and came back
     std::uint64_t stored = 0;                            // and what that was there
+    std::uint64_t encoding = 0;                          // of `time`, encoding with an error and decoding
   };
   void begin(Opening opening, const Moment& now);
   // Whether the gradient at hand is that one, and stands where it was left.
