@@ -1,13 +1,10 @@
-; Plans of tiles (tiles.scm): which operators of a graph (tile-graphs.scm) make up segments, where these are cut, and how many tiles each has.
+; Plans of tiles (tiles.scm): which operators of a graph (tile-graphs.scm) make up segments; where these are cut is in tile-cuts.scm, what tiles take in
+; tile-costs.scm.
 
 (define %bytes-without-budget 67108864) ; of a tile, or a part: little of any computer's memory, and enough for calls of operators not to count
 (define %least-bytes 1048576)           ; of a tile, or a part: of fewer, calls of operators would take longer than elements do
 (define %bytes-of-file 1048576)         ; of memory that the file of --spill takes: all goes through a buffer
 (define %least-in-file 4096)            ; of a part: what stands beside its elements would be no less
-(define %worth .95)                     ; times the work: what spares less may spare nothing, as work is only foreseen
-(define %work-of-element-moved 16)      ; of what is no convolution most of the time goes into memory: some elements, of 4 bytes, are read and written
-(define %work-of-border-byte 4)         ; it is written, and read twice, with halos; its cotangent is written as often as tiles reach it
-(define %work-of-byte-in-file 100)      ; a disk has so much less a second than a processor computes
 
 ; --- stages: the segment of stage 0, then the whole operators that need no more, then the segment of stage 1, and so on. A value that is used
 ; in another stage, or by a whole operator, or is wanted of f, is a border.
@@ -239,24 +236,6 @@
 (define (%leaf-varies? v)
   (cond ((tensor? v) (if (%has-derivative? v) (%may-vary? v) #f)) ((number? v) (%may-vary? v)) (else #f)))
 
-; What borders take at most while there is a sweep, of (bytes first . last): the stages, or steps, that make one and that read it last. Values go when
-; the sweep has passed what made them; cotangents are there from their last reader on. All are there when the sweep begins at the last one.
-(define (%most-of-borders spans)
-  (let* ((count (+ 1 (fold-left max 0 (map cddr spans))))
-         (made (fold-left (lambda (made (cons* bytes first last)) (vector-update made first (+ (vector-ref made first) bytes))) (make-vector count 0) spans))
-         (read (fold-left (lambda (read (cons* bytes first last)) (vector-update read last (+ (vector-ref read last) bytes))) (make-vector count 0) spans)))
-    (let %most/loop ((s 0) (held 0) (most 0))
-      (if (= s count)
-          most
-          (let ((held (+ held (* 2 (vector-ref made s))))) (%most/loop (+ s 1) (- held (vector-ref read s)) (max most held)))))))
-; Of nodes that are kept, by the number of the stage or step of each node.
-(define (%spans kept stage-of last view)
-  (map (lambda (n)
-         (cons (%bytes-of-node (vector-ref (vector-ref view 0) n))
-               (cons (vector-ref stage-of n)
-                     (fold-left (lambda (latest by) (max latest (if (< by 0) last (vector-ref stage-of by)))) (vector-ref stage-of n) (vector-ref (vector-ref view 1) n)))))
-       kept))
-
 ; Counts of tiles, or #f: as many as the memory budget asks for.
 (define (%steps nodes leaves view counts inputs devices)
   (let* ((near (vector-map %node-near? nodes))
@@ -284,46 +263,6 @@
             (list->vector (map (lambda (node from) (if (%input? node) 0 (%work-of-element node from))) (vector->list nodes) (vector->list from)))
             (%staying nodes users to-file))))
 (define (%view-by-file view) (vector-update view 3 %work-of-byte-in-file))
-
-(define (%grouped-by-tiles stages counts view)
-  (let ((limit (fold-left max 0 (map (lambda (members) (if (null? members) 0 (cdr (%trial members counts view)))) stages))))
-    (%grouped stages counts limit limit view)))
-
-; Of a budget what is left by inputs and borders with their cotangents, and by parameters with their gradients and those of one tile, is divided
-; between a tile and more borders, in the one of some ways that makes least work. Where it would be little, or more work, and there is a file for
-; borders (--spill), a tile has a quarter of what memory the file leaves; of little, where tiles would be smaller than pays, it may have a third. Without a budget a tile may hold 64 MiB. Where tiles are dealt over devices, there is one more
-; than those at a time, each device has parameters and gradients of its own, and a tile is no heavier than what the smallest of them has left by these.
-(define (%grouped-by-budget stages stage-of leaves inputs view devices)
-  (let* ((budget (memory-budget)) (nodes (vector-ref view 0)) (most (%largest-of (map %node-space (vector->list nodes))))
-         (of-leaves (apply + (map %bytes-of-tensor (vector->list leaves)))) (in-work (+ 1 (length devices))) (on-devices (%room-on-devices devices of-leaves)))
-    (define (grouped limit room view) (%grouped stages most (if on-devices (min limit on-devices) limit) room view))
-    (define (divided rest part) (let ((limit (max %least-bytes (quotient (* part rest) 4)))) (grouped (quotient limit in-work) (max 0 (- rest limit)) view)))
-    (define (work-of grouped) (apply + (map (lambda (groups) (apply + (map cadr groups))) grouped)))
-    (if budget
-        (let* ((memory (- (quotient (* 9 budget) 10) (* (+ 3 (* 2 (length devices))) of-leaves) (* 2 (apply + (map %bytes-of-tensor inputs)))))
-               (borders (filter (lambda (n) (not (eqv? n (vector-ref view 4)))) (append-map (lambda (members) (%kept-of (%outputs members view) members view)) stages)))
-               (rest (- memory (%most-of-borders (%spans borders stage-of (length stages) view)))))
-          (define (by-file)
-            (let* ((memory (- memory %bytes-of-file)) (limit (max (quotient memory 4) (min %least-bytes (max (quotient memory 3) (quotient budget 16))))))
-              (grouped (quotient limit in-work) (quotient (%file-budget) 4) (%view-by-file view))))
-          (define (in-memory)
-            (fold-left (lambda (best part) (let ((new (divided rest part))) (if (< (work-of new) (work-of best)) new best))) (divided rest 2) '(1 3)))
-          (cond ((= 0 (%file-budget)) (in-memory))
-                ((< rest (quotient memory 2)) (by-file))
-                (else (let ((here (in-memory)) (there (by-file))) (if (< (work-of there) (* %worth (work-of here))) there here)))))
-        (grouped %bytes-without-budget %bytes-without-budget view))))
-(define (%bytes-of-tensor t) (if (tensor? t) (* (%bytes-of (tensor-type t)) (apply * (size t))) 0))
-; For one tile, of the memory that the run was told devices have (memory= of --device), by how many tiles each of them has in work; #f where it was told of
-; none. What is left by parameters, their gradients and those of one tile is little where these fill the device: then a tile has an eighth.
-(define (%room-on-devices devices of-leaves)
-  (fold-left (lambda (least device)
-               (let ((bytes (%device-budget device)))
-                 (if bytes
-                     (let* ((share (quotient bytes (+ 1 (length (filter (lambda (other) (eq? other device)) devices)))))
-                            (room (max (quotient share 8) (- (quotient (* 9 share) 10) (* 3 of-leaves)))))
-                       (if least (min least room) room))
-                     least)))
-             #f devices))
 
 (define (%stages nodes near)
   (let %stages/loop ((n 0) (stages (make-vector (vector-length nodes) 0)))
@@ -382,135 +321,3 @@
 
 (define (%leaves-in operands)
   (append-map (lambda (o) (case (car o) ((leaf) (list (cdr o))) ((number) (list (cadr o))) ((list) (%leaves-in (cdr o))) (else '()))) operands))
-
-; --- cuts: halos grow with the length of a segment, and so does what a tile holds while it is differentiated; a cut costs a border and its
-; cotangent. A stage is cut where that spares most work, as long as all these borders together hold no more than one tile of the longest segments
-; does. Every segment has as few tiles as its tiles are no heavier with.
-
-; By stage a list of (members work . tiles), of tiles no heavier than the limit, as far as there may be so many.
-(define (%grouped stages tiles limit room view)
-  (let %grouped/loop ((stages stages) (room room) (groups '()))
-    (cond ((null? stages) (reverse groups))
-          ((null? (car stages)) (%grouped/loop (cdr stages) room (cons '() groups)))
-          (else
-           (let ((cut+room (%tile-cut (list (cons (car stages) (%fitted (car stages) tiles limit view))) room tiles limit view)))
-             (%grouped/loop (cdr stages) (cdr cut+room) (cons (car cut+room) groups)))))))
-
-; (work . bytes) that tiles of these members take, by one in the middle: work times as many as its outputs are of all.
-(define (%trial members tiles view)
-  (let* ((segment+prepared (%trial-segment members tiles view))
-         (found (%tile-takes segment+prepared (%middle-tile tiles (%node-places (vector-ref (vector-ref view 0) (car (vector-ref (car segment+prepared) 3))))) view))
-         (all (apply + (map (lambda (n) (apply * (%node-sizes (vector-ref (vector-ref view 0) n)))) (vector-ref (car segment+prepared) 3)))))
-    (cons (* (car found) (/ all (max 1 (caddr found)))) (cadr found))))
-(define (%trial-segment members tiles view)
-  (let ((nodes (vector-ref view 0)))
-    (cons (vector tiles '() (%inputs-of members nodes) (%outputs members view) '() nodes)
-          (fold-left (lambda (l n) (cons (cons (vector n (vector-ref nodes n) '()) (vector-ref (vector-ref view 2) n)) l)) '() members))))
-
-; Of one tile: work, bytes that it holds while it is differentiated, and elements of its outputs. What it reads is there, what rules or later members
-; read of its values, and beside them two of the largest, a value and its cotangent, or two cotangents.
-(define (%tile-takes segment+prepared tile view)
-  (let ((of-tile (%tile-work (car segment+prepared) (cdr segment+prepared) tile)) (stays (vector-ref view 6)))
-    (let %takes/loop ((left (car of-tile)) (work 0) (bytes (%bytes-read (vector-ref (car segment+prepared) 2) (cadr of-tile) view)) (most 0))
-      (if (null? left)
-          (list work (+ bytes (* 2 most)) (fold-left (lambda (n box) (if box (+ n (%elements-of box)) n)) 0 (caddr of-tile)))
-          (let* ((member (caar left)) (number (vector-ref member 0)) (n (%elements-of (cadar left))) (more (* n (%bytes-of (%node-type (vector-ref member 1))))))
-            (%takes/loop (cdr left) (+ work (* n (vector-ref (vector-ref view 5) number)))
-                         (+ bytes (if (vector-ref stays number) more 0) (%bytes-laid-out (vector-ref member 1) (cddar left)))
-                         (max most more)))))))
-(define (%bytes-read numbers boxes view)
-  (apply + (map (lambda (n box) (if box (* (%elements-of box) (%bytes-of (%node-type (vector-ref (vector-ref view 0) n)))) 0)) numbers boxes)))
-; Adaptive pools lay out each bin in as many places as the longest has, along one axis after the other.
-(define (%bytes-laid-out node regions)
-  (if (memq (%node-operator node) '(adaptive-max-pool adaptive-average-pool))
-      (* 4 (%bytes-of (%node-type node)) (apply * (cadr (car regions))))
-      0))
-; Whether reverse rules read operand i, or the result where that is #f: of steps that are made of several operators their operands, and not the result.
-(define (%rule-reads? operator i)
-  (if (memq operator '(%normalized stop-gradient greatest sum-of-exponentials)) (number? i) (%derivative-reads? operator i)))
-; By node, whether its part stays while a tile is differentiated: rules read it, or members that do not stand just behind it. Of what goes to a file
-; there are no derivatives.
-(define (%staying nodes users to-file)
-  (define (reads? by n)
-    (let ((node (vector-ref nodes by)))
-      (%any? (lambda (i) (if (memv n (%nodes-in (list (list-ref (%node-operands node) i)))) (%rule-reads? (%node-operator node) i) #f))
-             (iota (length (%node-operands node))))))
-  (list->vector
-   (map (lambda (n node users)
-          (cond ((if (null? users) #t (%input? node)) #f)
-                ((pair? (cdr users)) #t)
-                ((if (< 0 (car users)) (not (= (car users) (+ n 1))) #f) #t)
-                (to-file #f)
-                ((%rule-reads? (%node-operator node) #f) #t)
-                ((< (car users) 0) #f)
-                (else (reads? (car users) n))))
-        (iota (vector-length nodes)) (vector->list nodes) (vector->list users))))
-(define (%elements-of box) (fold-left (lambda (product n) (* product n)) 1 (cdr box)))
-; Near the middle, but where a tile of the first output is as long as any.
-(define (%middle-tile tiles space)
-  (cond ((null? tiles) 0)
-        ((null? space) (* (car tiles) (%middle-tile (cdr tiles) '())))
-        ((not (car space)) (* (car tiles) (%middle-tile (cdr tiles) (cdr space))))
-        (else (+ (%longest (quotient (car tiles) 2) (car tiles) (car space)) (* (car tiles) (%middle-tile (cdr tiles) (cdr space)))))))
-(define (%longest i count n)
-  (if (>= (- (quotient (* (+ i 1) n) count) (quotient (* i n) count)) (quotient (+ n count -1) count)) i (%longest (remainder (+ i 1) count) count n)))
-(define (%bytes-of type) (case type ((f64 i64) 8) ((f32 i32) 4) ((bf16 i16) 2) (else 1)))
-(define (%work-of-element node from)
-  (if (memq (%node-operator node) '(convolve convolve-add-tied transpose-convolve))
-      (/ (* 2 (apply * (size (cadr from)))) (max 1 (cadr (%node-sizes node))))
-      %work-of-element-moved))
-
-; (work . tiles) for as few tiles as are no heavier than the limit.
-(define (%fitted members tiles limit view)
-  (let %fitted/loop ((counts (%fewer (%at-most tiles members view) '())))
-    (let ((found (%trial members (car counts) view)))
-      (if (if (null? (cdr counts)) #t (<= (cdr found) limit)) (cons (car found) (car counts)) (%fitted/loop (cdr counts))))))
-(define (%fewer tiles l)
-  (if (= 1 (apply * tiles)) (cons tiles l) (%fewer (map (lambda (n) (quotient (+ n n 1) 3)) tiles) (cons tiles l))))
-; No more tiles than the largest output has elements along an axis.
-(define (%at-most tiles members view)
-  (let ((spaces (map (lambda (n) (%node-space (vector-ref (vector-ref view 0) n))) (%outputs members view))))
-    (map (lambda (n i) (min n (fold-left (lambda (most space) (max most (if (< i (length space)) (list-ref space i) 1))) 1 spaces))) tiles (iota (length tiles)))))
-
-; Groups (members work . tiles) cut further, and what is left of the room for borders.
-(define (%tile-cut groups room tiles limit view)
-  (let %cut/loop ((groups groups) (room room) (done '()))
-    (if (null? groups)
-        (cons (reverse done) room)
-        (let ((cut (%best-cut (car groups) room tiles limit view)))
-          (if cut
-              (%cut/loop (append (cdr cut) (cdr groups)) (- room (car cut)) done)
-              (%cut/loop (cdr groups) room (cons (car groups) done)))))))
-
-; (bytes first second), or #f where no cut is worth a border. Only halos can be spared.
-(define (%best-cut group room tiles limit view)
-  (let %best-cut/loop ((left (if (< (car (%trial (car group) (map (lambda (n) 1) tiles) view)) (* %worth (cadr group))) (%cuts (car group) room view) '()))
-                       (best #f) (work (* %worth (cadr group))))
-    (if (null? left)
-        best
-        (let* ((bytes (caar left)) (halves (cdar left))
-               (first (%fitted (car halves) tiles limit view)) (second (%fitted (cdr halves) tiles limit view))
-               (sum (+ (car first) (car second) (* (vector-ref view 3) bytes))))
-          (if (< sum work)
-              (%best-cut/loop (cdr left) (list bytes (cons (car halves) first) (cons (cdr halves) second)) sum)
-              (%best-cut/loop (cdr left) best work))))))
-; Cuts with light borders, which are what lives on behind them, with its cotangent: where a border is lighter than one before, and at each quarter.
-; (bytes members . members) What others use is a
-; border in any case.
-(define (%cuts members room view)
-  (let* ((nodes (vector-ref view 0)) (users (vector-ref view 1))
-         (none (make-vector (vector-length nodes) #f)) (inside (%marked members none)) (borders (%marked (%kept-of (%outputs members view) members view) none)))
-    (define (last-use n) (fold-left max n (filter (lambda (by) (if (< by 0) #f (vector-ref inside by))) (vector-ref users n))))
-    (define (bytes-of n) (let ((node (vector-ref nodes n))) (* 2 (%bytes-of (%node-type node)) (apply * (%node-sizes node)))))
-    (define quarters (map (lambda (i) (quotient (* i (length members)) 4)) '(1 2 3)))
-    (let %cuts/loop ((first '()) (rest members) (alive '()) (before 0) (cuts '()))
-      (if (null? (cdr rest))
-          (let ((in-order (sort-list (lambda (a b) (< (car a) (car b))) cuts))) (list-head in-order (min 8 (length in-order))))
-          (let* ((n (car rest))
-                 (alive (filter (lambda ((cons last bytes)) (> last n)) (if (vector-ref borders n) alive (cons (cons (last-use n) (bytes-of n)) alive))))
-                 (bytes (apply + (map cdr alive)))
-                 (first (cons n first)))
-            (%cuts/loop first (cdr rest) alive bytes
-                        (if (if (<= bytes room) (if (< bytes before) #t (memv (length first) quarters)) #f)
-                            (cons (cons bytes (cons (reverse first) (cdr rest))) cuts)
-                            cuts)))))))

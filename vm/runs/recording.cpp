@@ -157,9 +157,9 @@ WeighedPart weighed_part(const schedule::Schedule& schedule) {
 }
 
 // As plans model it: from what is known of the intervals, or else from what the first run has counted. What nobody has weighed is
-// taken to be swept as what has been, or in twice the time in which it ran, beside what encodings took, each of which was made and
-// read once. That memory is used for the first time comes beside: what a schedule lets go of it uses again, so it has as much as
-// its peak.
+// taken to be swept as what has been, or in twice the time in which it ran, beside what encodings took, each of which was made
+// and read once. That memory is used for the first time comes beside: what a schedule lets go of it uses again, so it has as much
+// as its peak.
 void foresee_time(const Engine& engine, const CheckpointState& s, explain::Gradient& g) {
   const double fresh = engine.costs.fresh * 1e-9;
   if (const auto plan = s.schedule->foreseen()) {
