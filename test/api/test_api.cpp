@@ -259,8 +259,8 @@ TEST_CASE("a machine plans with the table of costs that it was given, and a rest
   char* given = nullptr;
   REQUIRE(cairn_vm_costs(run.vm, &given) == CAIRN_OK);
   const std::string table = taken(given);
-  CHECK(table.find("step      3 ") != std::string::npos);
-  CHECK(table.find("byte      0.25 ") != std::string::npos);
+  CHECK(table.find("step        3 ") != std::string::npos);
+  CHECK(table.find("byte        0.25 ") != std::string::npos);
   void* bytes = nullptr;
   size_t size = 0;
   REQUIRE(cairn_vm_save(run.vm, &bytes, &size) == CAIRN_OK);
