@@ -352,7 +352,7 @@ inline bool Maker::make_any(OperatorId id, Sample& sample) {
   }
   case OperatorId::decode_bounded: // of what is no encoding: zeros
     sample.inputs = {bytes(Shape{s.elements()}, 256)};
-    values = {list(Shape{s.elements()}), integer(static_cast<std::int64_t>(floating()))};
+    values = {list(Shape{s.elements()}), integer(static_cast<std::int64_t>(floating())), integer(one_in(2) ? 1 : 0)};
     return true;
   default: {
     if (over_space(id, sample)) return true;
