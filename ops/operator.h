@@ -277,8 +277,6 @@ inline bool keeps_input(const Operator& op, std::size_t i) {
   return i < 31 ? (op.keep & keep_input(static_cast<unsigned>(i))) != 0 : (op.keep & kKeepInputs) != 0;
 }
 
-inline bool keeps_output(const Operator& op) { return (op.keep & kKeepOutput) != 0; }
-
 // Does nobody need the result for a derivative alone? The reverse rule does not read it, nothing smaller is kept that is made of
 // it, and no indices are checked while it is made.
 inline bool result_stays_unread(const Definition& op) {
