@@ -256,10 +256,10 @@ class ProgramReports(ToolTest):
         os.close(reading)
         process = subprocess.run([os.path.join(self.bin, "vmrun"), "--progress", "--report=r.html", "--steps=300", "--save=s.capsule", "a.scm"],
                                  cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=writing,
-                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)))
+                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)))
         os.close(writing)
         self.assertEqual((process.returncode, os.path.exists(self.path("r.html"))), (2, False))
-        self.assertLess(os.path.getsize(self.path("s.capsule")), 6000)
+        self.assertLess(os.path.getsize(self.path("s.capsule")), 9000)
         self.assertEqual(self.vmrun("--resume=s.capsule").output, whole)
 
     def test_a_full_disk_takes_no_row_that_was_written(self):
