@@ -105,18 +105,19 @@ def held(result):
     return result.stats["tape_peak_bytes"] + result.stats["capsule_peak_bytes"]
 
 
-def rounds(jobs, repetitions):
+def rounds(jobs, repetitions, twice=False):
     """Runs all jobs in turn, several times over, so that a slow moment of the machine hits all of them. `jobs`: name to a function of
     no arguments that gives a Result. The answer: name to the Result of median time, or to the Failure of the first run that failed. Its
-    seconds in the kernel are the least of all rounds: a host that lends a virtual machine its memory slowly adds to them, by more than a whole
-    gradient takes, and never takes away."""
+    seconds in the kernel are the least of all rounds: a virtual machine gives memory that was free for seconds back to its host, and gets it
+    again by faults that can take longer than a whole gradient. With `twice` each run that counts comes right behind another one of its kind,
+    and so finds the memory that this one had."""
     results = {name: [] for name in jobs}
     for repetition in range(repetitions):
         for name, job in jobs.items():
             if isinstance(results[name], Failure):
                 continue
             try:
-                results[name].append(job())
+                results[name].append([job() for _ in range(1 + twice)][-1])
             except Failure as failure:
                 results[name] = failure
         if sys.stderr.isatty():

@@ -82,7 +82,7 @@ def predictions(options, network):
     results = {memory: network.planned(memory) for memory in memories}
     jobs = {"start": network.start, "tape": network.run_with_all}
     jobs.update({memory: network.job("auto", memory) for memory in memories if not isinstance(results[memory], Failure)})
-    timed = {} if options.quick else measuring.rounds(jobs, options.repeat)
+    timed = {} if options.quick else measuring.rounds(jobs, options.repeat, twice=True)
     rows, all_compared = [], []
     for memory, result in results.items():
         if isinstance(result, Failure):
@@ -134,7 +134,7 @@ def half(options):
         results = {what: network.planned(memory) for what, memory in memories.items()}
         jobs = {"start": network.start, "tape": network.run_with_all}
         jobs.update({what: network.job("auto", memory) for what, memory in memories.items() if not isinstance(results[what], Failure)})
-        timed = measuring.rounds(jobs, options.repeat) if options.times else {}
+        timed = measuring.rounds(jobs, options.repeat, twice=True) if options.times else {}
         for most, (what, result) in zip(HALF[network.name], results.items()):
             row = [str(network), mebibytes(network.whole()), what, mebibytes(memories[what])]
             if isinstance(result, Failure):
