@@ -121,6 +121,7 @@ struct Gradient {
   cairn::schedule::SnapshotSizes snapshot_sizes; // as they were taken, for what is foreseen
   double fresh_seconds = 0;                      // beside it, to use memory for the first time, of what is foreseen,
   double fresh_seconds_of_one_tape = 0;          // and of one tape
+  double planning_seconds = 0;                   // by a clock: of all that was measured, to weigh and plan, which nobody foresees
   std::vector<OtherBudget> others;
   std::vector<cairn::schedule::KnownInterval> profile; // what was planned with; empty: nothing was
   Outcome measured;

@@ -188,6 +188,7 @@ std::string json(const Gradient& g) {
   out.raw("in_file", both(if_told(planned, p.in_file), if_told(true, m.in_file)));
   out.number("spilled_bytes", g.spilled).number("fetched_bytes", g.fetched).number("stored_bytes", g.stored);
   out.raw("seconds", both(p.seconds, m.seconds));
+  out.raw("planning_seconds", fmt::format("{}", g.planning_seconds));
   out.raw("seconds_of_one_tape", g.time_of_one_tape ? fmt::format("{}", g.seconds_of_one_tape) : "null");
   out.raw("time_of_one_tape", g.time_of_one_tape ? fmt::format("{:.4f}", *g.time_of_one_tape) : "null");
   out.raw("fresh_seconds",

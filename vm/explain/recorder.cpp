@@ -58,7 +58,10 @@ void Recorder::begin(Opening opening, const Moment& now) {
   const bool keeps = wishes.keep && full_ && kept_.size() < kMostKept;
   detailed_ = wishes.every || (wishes.text && full_) || keeps;
   const bool again = open_ && serial_ == opening.serial; // and memory had run out
-  if (!again) watched_ = watch.seconds();
+  if (!again) {
+    watched_ = watch.seconds();
+    planned_ = planning.seconds();
+  }
   open_ = true;
   serial_ = opening.serial;
   start_ = now;
@@ -205,11 +208,16 @@ void Recorder::note_others(const schedule::Schedule::Foreseen& plan, bool known)
     looked_[now_.place] = {plan.executed, plan.budget, plan.one_tape, plan.time, known, now_.others};
 }
 
+void Recorder::stop_watches(Gradient& of) const {
+  of.measured.seconds = watch.seconds() - watched_;
+  of.planning_seconds = planning.seconds() - planned_;
+}
+
 const Gradient& Recorder::finish() {
   open_ = false;
   now_.complete = true;
   now_.time = last_time_;
-  now_.measured.seconds = watch.seconds() - watched_;
+  stop_watches(now_);
   if (now_.steps != 0) now_.measured.replay = static_cast<double>(now_.executed) / static_cast<double>(now_.steps);
   if (detailed_) timeline_.write(now_, last_time_);
   Calls& calls = calls_from(now_.place);
@@ -254,7 +262,7 @@ std::optional<Gradient> Recorder::unfinished(const Moment& now) const {
   end.states = last_.states;
   left.arrive(end, left.stretch_.from + done, now_.executed + done, now_.steps);
   left.now_.time = left.last_time_;
-  left.now_.measured.seconds = watch.seconds() - watched_;
+  stop_watches(left.now_);
   if (now_.steps != 0) left.now_.measured.replay = static_cast<double>(left.now_.executed) / static_cast<double>(now_.steps);
   left.timeline_.write(left.now_, left.last_time_);
   return left.now_;

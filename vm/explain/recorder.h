@@ -29,7 +29,8 @@ public:
   static constexpr std::size_t kMostPlaces = 1000;
 
   Wishes wishes;
-  Stopwatch watch; // goes while the machine runs
+  Stopwatch watch;    // goes while the machine runs,
+  Stopwatch planning; // and this one of that while it weighs what a plan is made of and makes it
 
   struct Opening {
     std::uint64_t serial = 0;   // of the operator's frame
@@ -114,7 +115,8 @@ private:
   std::uint64_t record_ = 0; // ticks
   std::uint64_t sweeps_ = 0; // time of records swept, which are no steps of the machine
   std::uint64_t last_time_ = 0;
-  double watched_ = 0; // seconds, when it was begun for the first time
+  void stop_watches(Gradient& of) const;
+  double watched_ = 0, planned_ = 0; // seconds, when it was begun for the first time
   Moment last_;
   Gradient now_;
   Timeline timeline_;

@@ -2,6 +2,7 @@
 // between two intervals is a sparse map from places (docs/design.md 5.2), so what an interval does not touch costs it nothing.
 #include "vm/runs/intervals.h"
 
+#include "vm/explain/recorder.h"
 #include "vm/runs/met.h"
 #include "vm/runs/weighing.h"
 #include "vm/schedule/schedule.h"
@@ -191,6 +192,7 @@ void after_interval(Engine& engine, CheckpointState& s, std::uint64_t steps, boo
 }
 
 void tell_weights(Engine& engine, CheckpointState& s) {
+  const explain::Stopwatch::Going planning(engine.recorder == nullptr ? nullptr : &engine.recorder->planning);
   const bool begun = s.work != nullptr;
   want((begun ? s.work_ended || !s.current.empty() : s.births.empty()) && !s.sweeping);
   std::uint64_t older = 0;

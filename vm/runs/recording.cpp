@@ -123,20 +123,23 @@ explain::Outcome foreseen(const CheckpointState& s, const schedule::Schedule::Fo
 std::optional<explain::Outcome> predicted(const Engine& engine, const CheckpointState& s) {
   if (s.begun_again != 0 || s.schedule->relieved() != 0) return std::nullopt;
   if (const auto f = s.schedule->foreseen()) return foreseen(s, *f);
-  if (const auto steps = s.schedule->foreseen_steps()) {
-    explain::Outcome out;
-    out.replay = static_cast<double>(*steps) / static_cast<double>(std::max<std::uint64_t>(1, s.total));
-    return out;
-  }
-  schedule::Program program = program_seen(s);
-  program.sizes = engine.recorder->gradient().snapshot_sizes;
-  const auto checked = schedule::predict(engine.schedules[s.spec], program, engine.resources(is_alone(engine)));
-  if (!checked) return std::nullopt; // too many actions
+  const auto steps = s.schedule->foreseen_steps();
   explain::Outcome out;
-  out.replay = checked->replay_factor;
-  out.tapes = checked->peak_tape_records * schedule::kRecordBytes;
-  out.states = checked->peak_snapshots;
-  out.state_bytes = checked->peak_snapshot_bytes;
+  if (s.schedule->intervals().empty()) { // else its start was planned, which depends on more than the length
+    schedule::Program program = program_seen(s);
+    program.sizes = engine.recorder->gradient().snapshot_sizes;
+    const auto checked = schedule::predict(engine.schedules[s.spec], program, engine.resources(is_alone(engine)));
+    if (!checked && !steps) return std::nullopt; // too many actions
+    if (checked) {
+      out.replay = checked->replay_factor;
+      out.tapes = checked->peak_tape_records * schedule::kRecordBytes;
+      out.states = checked->peak_snapshots;
+      out.state_bytes = checked->peak_snapshot_bytes;
+    }
+  } else if (!steps) {
+    return std::nullopt;
+  }
+  if (steps) out.replay = static_cast<double>(*steps) / static_cast<double>(std::max<std::uint64_t>(1, s.total));
   return out;
 }
 
