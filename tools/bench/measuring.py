@@ -105,19 +105,25 @@ def held(result):
     return result.stats["tape_peak_bytes"] + result.stats["capsule_peak_bytes"]
 
 
+def right_behind_itself(job):
+    """The second of two runs, which finds memory at hand that the first one had: a virtual machine gives memory that was free for seconds back to
+    its host, and gets it again by faults that can take longer than a whole gradient."""
+    job()
+    return job()
+
+
 def rounds(jobs, repetitions, twice=False):
     """Runs all jobs in turn, several times over, so that a slow moment of the machine hits all of them. `jobs`: name to a function of
     no arguments that gives a Result. The answer: name to the Result of median time, or to the Failure of the first run that failed. Its
-    seconds in the kernel are the least of all rounds: a virtual machine gives memory that was free for seconds back to its host, and gets it
-    again by faults that can take longer than a whole gradient. With `twice` each run that counts comes right behind another one of its kind,
-    and so finds the memory that this one had."""
+    seconds in the kernel are the least of all rounds, as faults for memory only add to them. With `twice` each run that counts comes right
+    behind another one of its kind."""
     results = {name: [] for name in jobs}
     for repetition in range(repetitions):
         for name, job in jobs.items():
             if isinstance(results[name], Failure):
                 continue
             try:
-                results[name].append([job() for _ in range(1 + twice)][-1])
+                results[name].append(right_behind_itself(job) if twice else job())
             except Failure as failure:
                 results[name] = failure
         if sys.stderr.isatty():
