@@ -49,9 +49,8 @@
           (if (< sum work)
               (%best-cut/loop (cdr left) (list bytes (cons (car halves) first) (cons (cdr halves) second)) sum)
               (%best-cut/loop (cdr left) best work))))))
-; Cuts with light borders, which are what lives on behind them, with its cotangent: where a border is lighter than one before, and at each quarter.
-; (bytes members . members) What others use is a
-; border in any case.
+; Cuts (bytes members . members) with light borders, which are what lives on behind them, with its cotangent: where a border is lighter than one
+; before, and at each quarter. What others use is a border in any case, so it has no bytes here.
 (define (%cuts members room view)
   (let* ((nodes (vector-ref view 0)) (users (vector-ref view 1))
          (none (make-vector (vector-length nodes) #f)) (inside (%marked members none)) (borders (%marked (%kept-of (%outputs members view) members view) none)))

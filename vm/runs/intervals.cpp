@@ -76,10 +76,6 @@ template <class F> TapeEnds chosen_ends(Engine& engine, const std::vector<Run>& 
   return ends;
 }
 
-} // namespace
-
-namespace {
-
 std::span<const ConstantPlace> constants_at(const CheckpointState& s, std::uint64_t position) {
   const auto first = std::ranges::lower_bound(s.constants, position, {}, &ConstantPlace::position);
   return {first, std::ranges::upper_bound(s.constants, position, {}, &ConstantPlace::position)};

@@ -11,6 +11,7 @@
 #include "vm/runs/cotangents.h"
 #include "vm/runs/marks.h"
 #include "vm/runs/met.h"
+#include "vm/runs/operation_costs.h"
 #include "vm/runs/operations.h"
 #include "vm/runs/states.h"
 #include "vm/runs/walk.h"
@@ -63,91 +64,6 @@ private:
   const tape::TensorRecord& record_;
   const tape::Derived& derived_;
   bool may_go_;
-};
-
-bool same(const ops::Attributes& a, const ops::Attributes& b) {
-  return std::ranges::equal(a.values, b.values, [](const ops::Attribute& one, const ops::Attribute& other) {
-    return one.kind() == other.kind() && one.integer() == other.integer() && one.number() == other.number() &&
-           one.list() == other.list() && one.device() == other.device();
-  });
-}
-
-// What operations and their reverse rules are modelled to take beside their steps, in ticks (vm/schedule/cost_table.h); where
-// nobody models it, what moving operands and results takes, and twice that. Most programs use an operator for a few shapes again
-// and again, so each is asked about those that it had last only once.
-class Costs {
-public:
-  static constexpr std::size_t kGiven = 8;
-  struct Cost {
-    std::uint64_t ticks = 0, swept = 0;
-    std::uint64_t encoding = 0; // of the record's, when it is made; in `swept`, when it is read
-  };
-  Costs(Engine& engine, const tape::Tape& tape)
-      : engine_(engine), tape_(tape), known_(ops::all_operators().size(), Known{}, engine.heap()) {}
-  // `given`: a bit for each result that has a cotangent, of the first eight.
-  Cost of(const tape::TensorRecord& record, std::uint8_t given) {
-    if (record.op == nullptr) {
-      const auto bytes = static_cast<double>(record.inputs.element_bytes() + record.outputs.element_bytes());
-      const std::uint64_t moved = engine_.costs.ticks(1, 0, 0, bytes);
-      return {moved, record.kind == tape::TensorRecord::Kind::leaf ? 0 : 2 * moved, 0};
-    }
-    Known& known = known_[static_cast<std::size_t>(record.op->id)];
-    for (const One& one : known.last)
-      if (one.record != nullptr && one.given == given && same(*one.record, record)) return one.cost;
-    One& oldest = known.last[known.next];
-    known.next = (known.next + 1) % known.last.size();
-    oldest = {&record, given, modelled(record, given)};
-    return oldest.cost;
-  }
-  // Of adding a part of so many bytes to a cotangent that is there.
-  std::uint64_t of_sum(std::uint64_t bytes) const { return engine_.costs.ticks(0, 0, 0, 3 * static_cast<double>(bytes)); }
-
-private:
-  bool same(const tape::TensorRecord& a, const tape::TensorRecord& b) const {
-    const auto varies = [&](std::uint32_t node) { return tape_.varies(node); };
-    return a.inputs.like(b.inputs) && a.outputs.like(b.outputs) && runs::same(a.attributes, b.attributes) &&
-           (a.smaller.size() == 0) == (b.smaller.size() == 0) && a.encoded_small == b.encoded_small &&
-           std::ranges::equal(a.operands, b.operands, {}, varies, varies);
-  }
-  Cost modelled(const tape::TensorRecord& record, std::uint8_t given) const {
-    const std::vector<ops::Tensor> inputs = record.inputs.all(), outputs = record.outputs.all();
-    const ops::Call call{*record.op, inputs, record.attributes, nullptr};
-    const ops::Cost cost = ops::Runtime::modelled_cost(call, outputs);
-    const std::uint64_t ticks = engine_.modelled_ticks(1, cost);
-    machine::tensors::EncodingTicks encoding;
-    if (record.is_lossy()) encoding = machine::tensors::ticks_of_encoding(engine_, record, inputs[0], ticks);
-    return {ticks, schedule::bounded(of_rule(record, call, outputs, given).value_or(2 * ticks) + encoding.swept),
-            encoding.recorded};
-  }
-  // Nothing: nobody can tell.
-  std::optional<std::uint64_t> of_rule(const tape::TensorRecord& record, const ops::Call& call,
-                                       std::span<const ops::Tensor> outputs, std::uint8_t given) const {
-    if (record.kind != tape::TensorRecord::Kind::apply || record.op->vjp == nullptr) return std::nullopt;
-    value::Heap& heap = engine_.heap();
-    const value::Charged listed(heap, heap.scratch, static_cast<std::int64_t>(3 * call.inputs.size() * sizeof(ops::Tensor)));
-    const std::size_t n = call.inputs.size();
-    const auto wanted = std::make_unique<bool[]>(n), with_cotangent = std::make_unique<bool[]>(outputs.size());
-    for (std::size_t i = 0; i < outputs.size(); ++i) with_cotangent[i] = i >= kGiven || (given >> i & 1) != 0;
-    for (std::size_t i = 0; i < n; ++i) wanted[i] = tape_.varies(record.operands[i]);
-    std::vector<ops::Tensor> smaller;
-    if (!record.is_lossy() || record.op->normalized != nullptr) smaller = record.smaller.all();
-    if (record.is_lossy() && !smaller.empty()) smaller[0] = call.inputs[0]; // decoded
-    const auto cost = ops::cost_of_rule(call, outputs, {with_cotangent.get(), outputs.size()}, {wanted.get(), n}, smaller);
-    if (!cost) return std::nullopt;
-    return engine_.modelled_ticks(static_cast<double>(cost->operations), cost->cost);
-  }
-  struct One {
-    const tape::TensorRecord* record = nullptr;
-    std::uint8_t given = 0;
-    Cost cost;
-  };
-  struct Known {
-    std::array<One, 4> last; // found to be enough for the layers of a block of a network
-    std::size_t next = 0;
-  };
-  Engine& engine_;
-  const tape::Tape& tape_;
-  value::ChargedVector<Known> known_; // by operator
 };
 
 // What weighing one tape is about.
@@ -224,7 +140,7 @@ private:
   value::ChargedMap<std::uint32_t, std::uint64_t> older_{
       value::ChargedAllocator<std::uint64_t>(engine_.heap())}; // serials of what is older than the run, by node
   value::ChargedSet<std::uint64_t> first_read_{value::ChargedAllocator<std::uint64_t>(engine_.heap())};
-  Costs costs_{engine_, tape_};
+  OperationCosts costs_{engine_, tape_};
   Polls polls_{engine_.meter()};
 };
 
@@ -352,7 +268,7 @@ void Weighing::add_record(const tape::TensorRecord& record) {
   Operation& o = operations_.add(record.node, record.end());
   if (next_call_ < calls_.all().size()) add_calls(operations_.size() - 1);
   tell_of_memory(record, o);
-  const Costs::Cost cost = costs_.of(record, given(record));
+  const OperationCosts::Cost cost = costs_.of(record, given(record));
   o.cost = o.is_view ? 0 : schedule::bounded(cost.ticks); // nothing is computed
   weights_.sweep = schedule::bounded(weights_.sweep + schedule::bounded(cost.swept));
   weights_.cost = schedule::bounded(weights_.cost + o.cost);
@@ -468,7 +384,7 @@ std::uint8_t Weighing::given(const tape::TensorRecord& record) const {
   if (record.results <= 1) return 1;
   const auto first = static_cast<std::size_t>(std::ranges::lower_bound(several_, record.node) - several_.begin());
   unsigned bits = 0;
-  for (std::size_t i = 0; i < std::min<std::size_t>(record.results, Costs::kGiven); ++i)
+  for (std::size_t i = 0; i < std::min<std::size_t>(record.results, OperationCosts::kGiven); ++i)
     bits |= unsigned{several_read_[first + i]} << i;
   return static_cast<std::uint8_t>(bits == 0 ? 1 : bits);
 }
