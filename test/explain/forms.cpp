@@ -99,7 +99,7 @@ TEST_CASE("time is told by a clock and as modelled") {
   CHECK(told() == "0.75 s measured");
   CHECK(value("seconds")["predicted"].is_null());
   CHECK(value("seconds_of_one_tape").is_null());
-  g.time_of_one_tape = 1.2;
+  g.time_beside_one_tape = 1.2;
   g.seconds_of_one_tape = 0.05;
   CHECK(told() ==
         "0.75 s measured; the plan alone takes 1.20 of the 50 ms that one tape of the whole run would take, as modelled");

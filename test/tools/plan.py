@@ -72,6 +72,15 @@ class Plan(ToolTest):
         self.assertIn("it is a run of numbers", output)
         self.assertGreaterEqual(len(self.curve(output)), 3)
 
+    def test_a_run_of_few_numbers_is_foreseen_as_it_will_be_within_a_budget(self):
+        self.write("a.scm", """(define (spin k) (if (= k 0) 0 (spin (- k 1))))
+            (define (f x) (let loop ((i 0) (x x)) (if (= i 2000000) x (begin (spin 20) (loop (+ i 1) (* x 1.0000001))))))
+            (write (checkpoint-*j f 1. 1.))""")
+        size, runs = self.curve(self.vmrun("--plan", "a.scm").output)[-1]
+        self.assertEqual(runs, 1)  # a longer tape takes less time than the steps, where somebody offers the memory
+        self.vmrun(f"--memory={size}KiB", "--stats=s.json", "a.scm")
+        self.assertEqual(json.loads(self.read("s.json"))["replay_factor"], 1)
+
     def test_what_cannot_be_planned(self):
         self.write("a.scm", NUMBERS)
         self.assertIn("all of it fits on a tape of", self.vmrun("--plan", "a.scm").output)

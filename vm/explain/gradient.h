@@ -116,7 +116,7 @@ struct Gradient {
   std::uint64_t swept = 0;                // and reversed
   std::uint64_t states_kept = 0;
   std::optional<Outcome> predicted;              // no tapes and states where `peak` is there
-  std::optional<double> time_of_one_tape;        // modelled, of what is foreseen, against that of one tape of the whole run,
+  std::optional<double> time_beside_one_tape;    // modelled, of what is foreseen, against that of one tape of the whole run,
   double seconds_of_one_tape = 0;                // and what that takes, modelled too;
   cairn::schedule::SnapshotSizes snapshot_sizes; // as they were taken, for what is foreseen
   double fresh_seconds = 0;                      // beside it, to use memory for the first time, of what is foreseen,

@@ -189,11 +189,11 @@ std::string json(const Gradient& g) {
   out.number("spilled_bytes", g.spilled).number("fetched_bytes", g.fetched).number("stored_bytes", g.stored);
   out.raw("seconds", both(p.seconds, m.seconds));
   out.raw("planning_seconds", fmt::format("{}", g.planning_seconds));
-  out.raw("seconds_of_one_tape", g.time_of_one_tape ? fmt::format("{}", g.seconds_of_one_tape) : "null");
-  out.raw("time_of_one_tape", g.time_of_one_tape ? fmt::format("{:.4f}", *g.time_of_one_tape) : "null");
-  out.raw("fresh_seconds",
-          g.time_of_one_tape ? fmt::format(R"({{"predicted":{},"of_one_tape":{}}})", g.fresh_seconds, g.fresh_seconds_of_one_tape)
-                             : "null");
+  out.raw("seconds_of_one_tape", g.time_beside_one_tape ? fmt::format("{}", g.seconds_of_one_tape) : "null");
+  out.raw("time_of_one_tape", g.time_beside_one_tape ? fmt::format("{:.4f}", *g.time_beside_one_tape) : "null");
+  out.raw("fresh_seconds", g.time_beside_one_tape ? fmt::format(R"({{"predicted":{},"of_one_tape":{}}})", g.fresh_seconds,
+                                                                g.fresh_seconds_of_one_tape)
+                                                  : "null");
   out.raw("other_budgets", list(g.others, other_budget));
   out.raw("profile", list(g.profile, interval));
   out.raw("at_peak", g.held.level == 0 ? "null" : holders(g.held));

@@ -38,9 +38,9 @@ std::string time_text(const Gradient& g) {
   std::string out =
       fmt::format("{} measured{}", seconds_text(g.measured.seconds.value_or(0)), g.whole ? "" : " of what was seen");
   if (p.seconds) out += fmt::format(", {} predicted", seconds_text(*p.seconds));
-  if (!g.time_of_one_tape) return out;
+  if (!g.time_beside_one_tape) return out;
   out += fmt::format("{} {:.2f} of the {} that one tape of the whole run would take, as modelled",
-                     p.seconds ? ":" : "; the plan alone takes", *g.time_of_one_tape, seconds_text(g.seconds_of_one_tape));
+                     p.seconds ? ":" : "; the plan alone takes", *g.time_beside_one_tape, seconds_text(g.seconds_of_one_tape));
   return out + others_text(g);
 }
 

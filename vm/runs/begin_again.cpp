@@ -124,7 +124,8 @@ std::uint64_t planning_budget(const Engine& engine, const CheckpointState& s) {
   return asked == 0 ? budget : std::min(asked, budget);
 }
 
-// Intervals as short as those of a first run. Within less than anything is planned in: three quarters of it.
+// Intervals as short as those of a first run, or shorter in small budgets. Within less than anything is planned in: three
+// quarters of it.
 std::unique_ptr<schedule::Schedule> survey(const Engine& engine, const CheckpointState& s) {
   if (const std::uint64_t budget = planning_budget(engine, s); budget < schedule::kLeastPlanned) {
     schedule::Spec spec = engine.schedules[s.spec];
@@ -385,9 +386,7 @@ bool can_begin_again(const Engine& engine, const CheckpointState& s) {
 }
 
 bool can_go_on(const Engine& engine, const CheckpointState& s) {
-  const schedule::Spec::Kind kind = engine.schedules[s.spec].kind;
-  return s.outermost && engine.state_budget != 0 && !engine.options.survey &&
-         (kind == schedule::Spec::Kind::automatic || kind == schedule::Spec::Kind::budget);
+  return s.outermost && engine.state_budget != 0 && !engine.options.survey && schedule::plans(engine.schedules[s.spec].kind);
 }
 
 bool begin_again(Engine& engine, bool on_device) {

@@ -12,9 +12,6 @@ namespace cairn::runs {
 
 namespace {
 
-// In a form that --memory reads. A larger unit would round up by more than a part of it.
-std::string budget_text(std::uint64_t bytes) { return fmt::format("{}KiB", (bytes + 1023) / 1024); }
-
 // Rules that have run tell what the others will make.
 void note_updates(const Engine& engine, const CheckpointState& s, schedule::Schedule& known) {
   if (!s.update || !s.update->begun) return;
@@ -46,7 +43,7 @@ void explain_checkpoint(Engine& engine, const CheckpointState& s) {
 std::string CheckpointState::memory_hint(const Engine& engine) const {
   if (!outermost) return "";
   const schedule::Spec& asked = engine.schedules[spec];
-  const bool plans = asked.kind == schedule::Spec::Kind::automatic || asked.kind == schedule::Spec::Kind::budget;
+  const bool plans = schedule::plans(asked.kind);
   if (!plans && total_known)
     return fmt::format(
         "\n  the schedule {} needs so much for this run of {} steps; auto, the default, plans what fits the budget",
@@ -69,8 +66,8 @@ std::string CheckpointState::memory_hint(const Engine& engine) const {
   if (!enough)
     return fmt::format(
         "\n  what the gradient needs cannot be told beforehand; try --memory={}, and twice as much again if that does not do",
-        budget_text(2 * budget));
-  const std::string size = budget_text(*enough);
+        explain::size_in_kib(2 * budget));
+  const std::string size = explain::size_in_kib(*enough);
   if (again && first.surveyed && first.total == 0)
     return fmt::format("\n  it is known from an earlier call, and should do with --memory={}", size);
   if (again ? first.total_known : total_known)

@@ -166,7 +166,7 @@ WeighedPart weighed_part(const schedule::Schedule& schedule) {
 void foresee_time(const Engine& engine, const CheckpointState& s, explain::Gradient& g) {
   const double fresh = engine.costs.fresh * 1e-9;
   if (const auto plan = s.schedule->foreseen()) {
-    g.time_of_one_tape = plan->time;
+    g.time_beside_one_tape = plan->time;
     g.seconds_of_one_tape = schedule::CostTable::seconds(plan->one_tape);
     g.fresh_seconds = fresh * static_cast<double>(plan->peak - plan->older);
     g.fresh_seconds_of_one_tape = fresh * static_cast<double>(plan->on_tape);
@@ -179,7 +179,7 @@ void foresee_time(const Engine& engine, const CheckpointState& s, explain::Gradi
                            static_cast<double>(g.encoding);
     const WeighedPart part = weighed_part(*s.schedule);
     const double sweep = part.run != 0 ? part.swept / part.run * forward : unknown;
-    g.time_of_one_tape = (g.predicted->replay * forward + sweep) / (forward + sweep);
+    g.time_beside_one_tape = (g.predicted->replay * forward + sweep) / (forward + sweep);
     g.seconds_of_one_tape = schedule::CostTable::seconds(static_cast<std::uint64_t>(forward + sweep));
     const double whole = part.run != 0 ? part.made / part.steps * steps : in_all * schedule::kRecordBytes;
     // Where nothing is predicted of tapes, the start of the run is planned, which fills the budget.
@@ -188,7 +188,7 @@ void foresee_time(const Engine& engine, const CheckpointState& s, explain::Gradi
     g.fresh_seconds = fresh * std::min(at_once, whole);
     g.fresh_seconds_of_one_tape = fresh * whole;
   }
-  if (g.predicted && g.time_of_one_tape) g.predicted->seconds = *g.time_of_one_tape * g.seconds_of_one_tape;
+  if (g.predicted && g.time_beside_one_tape) g.predicted->seconds = *g.time_beside_one_tape * g.seconds_of_one_tape;
 }
 
 // A quarter less and a quarter more. That is planned anew, which may take longer than a gradient does; so where the one before

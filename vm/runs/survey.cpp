@@ -38,7 +38,7 @@ std::string table(std::vector<schedule::Point> curve, std::uint64_t budget, std:
     return explain::size_text(a.budget) == explain::size_text(b.budget);
   };
   const bool exactly = std::adjacent_find(curve.begin(), curve.end(), alike) != curve.end();
-  std::string out = "  --memory=       time of one tape\n";
+  std::string out = "  --memory=       time / one tape's\n";
   for (const schedule::Point& point : curve)
     out += fmt::format("  {:>12}      {:>6.2f}{}\n",
                        exactly ? explain::size_in_kib(point.budget) : explain::size_text(point.budget), point.time,
@@ -52,12 +52,15 @@ std::string table(std::vector<schedule::Point> curve, std::uint64_t budget, std:
 }
 
 // A run of numbers: `auto` replays it by its length alone.
-std::string light(const CheckpointState& s) {
+std::string light(const Engine& engine, const CheckpointState& s) {
   const schedule::Program program = program_seen(s);
   std::string out = "  it is a run of numbers, which the schedule auto replays by its length; as often as a step is run:\n"
                     "  --memory=       runs of a step\n";
   for (std::uint64_t budget = std::uint64_t{4} << 20; budget <= std::uint64_t{4} << 30; budget *= 4) {
-    const auto checked = schedule::predict({}, program, {static_cast<std::int64_t>(budget), true});
+    schedule::Resources resources = engine.resources(true);
+    resources.budget_bytes = static_cast<std::int64_t>(budget);
+    resources.asked = true;
+    const auto checked = schedule::predict({}, program, resources);
     out += checked ? fmt::format("  {:>12}      {:>6.2f}\n", explain::size_text(budget), checked->replay_factor)
                    : fmt::format("  {:>12}      not known, there are too many parts\n", explain::size_text(budget));
     if (checked && checked->replay_factor <= 1) break;
@@ -106,7 +109,7 @@ std::string told(const Engine& engine, const CheckpointState& s) {
     return out + fmt::format("  all of it fits on a tape of {}\n", bytes(tape)) +
            of_device(engine, tape + static_cast<std::uint64_t>(engine.live_bytes())) + of_tiles(engine);
   }
-  return out + light(s) + of_tiles(engine);
+  return out + light(engine, s) + of_tiles(engine);
 }
 
 } // namespace

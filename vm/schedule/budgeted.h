@@ -26,11 +26,11 @@ public:
   // The first `steps` steps are on the tape in work, with so many records, and the initial state is in slot 0. An interval ends
   // where its tape has more than `piece` records.
   Budgeted(std::uint64_t budget, std::uint64_t steps, std::uint64_t piece, std::uint64_t records);
-  // From now on nothing is kept, and nothing reversed at the end: the run is only weighed, for any budget.
   // Whether the next action is to sweep a tape.
   bool sweeps_next() const {
     return stage_ == Stage::reversing && done_ < todo_.size() && todo_[done_].kind == Action::Kind::reverse;
   }
+  // From now on nothing is kept, and nothing reversed at the end: the run is only weighed, for any budget.
   void only_survey() {
     survey_ = true;
     budget_ = room_ = kMostOfOne;
@@ -233,7 +233,7 @@ private:
   std::uint64_t left_alone() const; // of the budget
   std::uint64_t left_for_rule() const;
   std::uint64_t most_of_plan() const;
-  double time_of_one_tape() const;
+  double time_beside_one_tape() const;
   std::uint64_t cost_of_steps(std::uint64_t steps) const;
   Weights told_of(std::size_t interval) const;
   bool rehearse(const Weights& weights, std::uint64_t steps);
@@ -310,7 +310,7 @@ private:
   std::uint64_t older_ = 0;         // bytes of what is older than the run
   std::uint64_t peak_ = 0;          // the most bytes foreseen beside that, so far
   std::uint64_t again_ = 0;         // steps that the plan runs again
-  std::uint64_t again_cost_ = 0;    // modelled
+  std::uint64_t again_cost_ = 0;    // modelled; of a known run with what the sweeps of lean tapes compute again
   std::uint64_t step_cost_ = 0;     // of a step, as it was told last
   bool survey_ = false;
   bool nested_ = false; // a derivative operator runs inside

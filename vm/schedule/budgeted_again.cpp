@@ -151,7 +151,7 @@ Budgeted Budgeted::planned_known(std::uint64_t older, std::uint64_t spare, Whole
   const bool fits = whole && whole->peak_ <= whole->most_of_plan();
   if (fits && spill_bytes_ == 0 && whole->more_than_one_tape() > 0) return *std::move(whole);
   plan.plan_within();
-  if (whole && (plan.peak_ > plan.most_of_plan() || whole->time_of_one_tape() < plan.time_of_one_tape()))
+  if (whole && (plan.peak_ > plan.most_of_plan() || whole->time_beside_one_tape() < plan.time_beside_one_tape()))
     plan = std::move(*whole);
   return plan;
 }

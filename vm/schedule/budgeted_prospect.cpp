@@ -22,7 +22,7 @@ std::optional<Schedule::Foreseen> Budgeted::foreseen(std::uint64_t total) const 
                             std::min(peak, std::max(budget_, older_ + peak_)),
                             most_in_file_,
                             budget_,
-                            time_of_one_tape(),
+                            time_beside_one_tape(),
                             cost_of_one_tape(),
                             left_for_rule(),
                             older_,
@@ -30,7 +30,7 @@ std::optional<Schedule::Foreseen> Budgeted::foreseen(std::uint64_t total) const 
 }
 
 // Of the plan at hand.
-double Budgeted::time_of_one_tape() const {
+double Budgeted::time_beside_one_tape() const {
   const std::uint64_t cost = std::max<std::uint64_t>(1, cost_of_one_tape());
   return static_cast<double>(cost + more_than_one_tape()) / static_cast<double>(cost);
 }
@@ -142,13 +142,13 @@ std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget, std::
     other.most_budget_ = 0;
     other.planned_beside_ = 0;
     other.plan_known(older_);
-    return Schedule::Prospect{older_ + other.peak_, other.time_of_one_tape(), other.peak_ <= other.most_of_plan()};
+    return Schedule::Prospect{older_ + other.peak_, other.time_beside_one_tape(), other.peak_ <= other.most_of_plan()};
   }
   Budgeted other(bounded(budget), 0, piece, 0);
   other.may_spill(spill_bytes_, spill_ticks_);
   for (std::size_t i = 0; i < n && !other.handed_over_; ++i)
     if (!other.rehearse(told_of(i), positions_[i + 1] - positions_[i]))
-      return Schedule::Prospect{older_ + other.peak_, other.time_of_one_tape(), false};
+      return Schedule::Prospect{older_ + other.peak_, other.time_beside_one_tape(), false};
   if (!other.handed_over_) {
     other.more_reads_ = more_reads_;
     other.note_reads(read_last_by(n), other.profile_.size());
@@ -159,7 +159,7 @@ std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget, std::
     other.plan_rest();
   }
   const std::uint64_t peak = older_ + other.peak_;
-  return Schedule::Prospect{peak, other.time_of_one_tape(), !other.handed_over_ && other.peak_ <= other.most_of_plan()};
+  return Schedule::Prospect{peak, other.time_beside_one_tape(), !other.handed_over_ && other.peak_ <= other.most_of_plan()};
 }
 
 } // namespace cairn::schedule

@@ -104,7 +104,7 @@ void Budgeted::plan_within() {
   const bool too_much = best.peak_ > room_ + left_alone() / 2;
   if (best.most_in_file_ != 0 && (too_much || best.again_cost_ != again_cost_)) {
     auto [without, less] = fitting(false);
-    if (without.peak_ <= most && (too_much || without.time_of_one_tape() < best.time_of_one_tape()))
+    if (without.peak_ <= most && (too_much || without.time_beside_one_tape() < best.time_beside_one_tape()))
       best = std::move(without), more = less;
   }
   // Tries that follow what was too much may miss what fits, so these parts are tried there too: not while intervals can be joined
@@ -116,7 +116,8 @@ void Budgeted::plan_within() {
     const bool enough = fits ? best.again_cost_ == again_cost_ : can_grow() || best.peak_ <= nearly;
     if (enough) break;
     Budgeted other = tried(more + room_ / part);
-    const bool less = fits ? other.peak_ <= most && other.time_of_one_tape() < best.time_of_one_tape() : other.peak_ < best.peak_;
+    const bool less =
+        fits ? other.peak_ <= most && other.time_beside_one_tape() < best.time_beside_one_tape() : other.peak_ < best.peak_;
     if (less) best = std::move(other);
   }
   const std::uint64_t before = peak_;

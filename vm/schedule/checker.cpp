@@ -173,7 +173,7 @@ bool Checker::perform(const Action& action, Schedule& schedule) {
     if (action.slot >= aside_.size()) return fail(action, "there is no such tape aside");
     break;
   case Action::Kind::weigh:
-    if (!work_.there) return fail(action, "there is no tape in work");
+    if (!work_.there && report_.taped != 0) return fail(action, "there is no tape in work");
     break;
   case Action::Kind::spill:
     if (action.slot >= aside_.size()) return fail(action, "there is no such tape aside");

@@ -71,7 +71,7 @@ private:
   bool here_ = true; // there is a current state
   bool end_seen_ = false, end_told_ = false, finished_ = false;
   std::uint64_t stopped_ = 0; // steps by which the last tape ended sooner
-  std::uint64_t at_ = 0;      // its position
+  std::uint64_t at_ = 0;      // position of the current state
   std::uint64_t unreversed_;  // everything from here on is reversed
   std::map<std::uint32_t, std::uint64_t> slots_;
   std::multimap<std::uint64_t, std::uint64_t> bytes_; // of snapshots by their positions,

@@ -105,7 +105,7 @@ void FirstRun::take_over() {
 FirstRun::FirstRun(const Spec& spec, const Resources& resources)
     : kind_(spec.kind), steps_of_record_(resources.steps_of_record), survey_(resources.survey), survey_piece_(resources.piece),
       placement_(allowance_of(spec, resources), spec.base, 0) {
-  if (kind_ != Spec::Kind::automatic && kind_ != Spec::Kind::budget) return;
+  if (!plans()) return;
   const std::uint64_t budget = kind_ == Spec::Kind::budget ? planned_budget(spec, resources) : budget_of(spec, resources);
   share_bytes_ = budget == 0 ? UINT64_MAX : budget / kShare;
   tape_bytes_ = std::min(kMostTapeBytes, share_bytes_);
@@ -151,7 +151,7 @@ std::uint64_t FirstRun::more_to_tape() const {
 Action FirstRun::next() {
   switch (stage_) {
   case Stage::begin:
-    if (kind_ != Spec::Kind::automatic && kind_ != Spec::Kind::budget) {
+    if (!plans()) {
       stage_ = Stage::running;
       return placement_.next();
     }

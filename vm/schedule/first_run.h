@@ -25,7 +25,7 @@ public:
   bool weighs_tapes() const override {
     return (stage_ == Stage::prefix && start_kept_) || (stage_ == Stage::budgeted && budgeted_.weighs_tapes());
   }
-  bool plans() const override { return kind_ == Spec::Kind::automatic || kind_ == Spec::Kind::budget; }
+  bool plans() const override { return schedule::plans(kind_); }
   void stack(std::uint64_t bytes) override;
   void stopped(std::uint64_t steps_left) override;
   void taped(std::uint64_t records) override;

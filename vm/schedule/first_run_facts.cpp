@@ -74,7 +74,7 @@ std::string FirstRun::chosen() const {
   const std::string_view name = name_of(kind_);
   if (total_ == kToEnd) return fmt::format("{}: the end of the run is not reached yet", name);
   if (budgeted_.position() != 0 && !budgeted_.handed_over()) return fmt::format("{}: {}", name, budgeted_.explanation());
-  if ((kind_ == Spec::Kind::automatic || kind_ == Spec::Kind::budget) && placement_.held() == 0)
+  if (plans() && placement_.held() == 0)
     return fmt::format("{}: {} steps ended within the first tape; no snapshot but the start was kept", name, total_);
   const std::string prefix = budgeted_.handed_over() ? fmt::format("first {} steps planned, then ", budgeted_.position())
                              : prefix_ == 0          ? ""

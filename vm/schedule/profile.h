@@ -127,7 +127,7 @@ std::uint64_t swept_bytes(const Interval& interval);
 // The same of several, at most: what neighbours share is there once.
 std::uint64_t in_file(const Profile& profile, const std::vector<bool>& tapes);
 
-// What a byte costs that its tape lets go of to get from the form it has into that one: less in `a` than in `b`.
+// What a byte costs that its tape lets go of to get from the form it has into that one: a smaller one costs less.
 struct PriceOfByte {
   std::uint64_t cost = 0, bytes = 0;
   bool operator<(const PriceOfByte& other) const;

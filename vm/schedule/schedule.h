@@ -156,6 +156,9 @@ struct Spec {
   std::uint64_t memory = 0;    // bytes; 0: not given
 };
 
+// Whether it looks for a plan within a budget of bytes, where it has one.
+inline bool plans(Spec::Kind kind) { return kind == Spec::Kind::automatic || kind == Spec::Kind::budget; }
+
 // Parses a spec; false with a message that says what would be right.
 bool parse(std::string_view text, Spec& spec, std::string& error);
 std::string to_string(const Spec& spec);
