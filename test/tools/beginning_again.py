@@ -44,7 +44,25 @@ REFUSED = {
 (define (f w) (sumall (fold-left (lambda (h x) (tanh (+ x (matmul h w)))) (fill '(32 64) 0) inputs)))
 (define (gradient) (checkpoint-*j f (* .1 (rand '(64 64))) 1))
 """,
+    "tangents": """(define x (randn '(500 64)))
+(define (f w)
+  (let loop ((i 0) (x x)) (if (= i 20) (mean (square x)) (loop (+ i 1) (cdr (j* (lambda (z) (tanh (matmul z w))) x (* .9 x)))))))
+(define (gradient) (checkpoint-*j f (* .1 (randn '(64 64))) 1))
+""",
+    "list": """(define x (randn '(600 128)))
+(define (squash z) (/ z (+ 1 (square z))))
+(define (all xs) (if (null? xs) 0 (+ (mean (square (car xs))) (all (cdr xs)))))
+(define (f w)
+  (let loop ((i 0) (x x) (xs '()))
+    (if (= i 20) (all xs) (loop (+ i 1) (+ (* .9 x) (squash (matmul x w))) (if (= 0 (remainder i 2)) (cons x xs) xs)))))
+(define (gradient) (checkpoint-*j f (* .05 (randn '(128 128))) 1))
+""",
 }
+# A gradient inside, whose sweep is swept.
+INSIDE = """(define x (randn '(600 64)))
+(define (f w) (let loop ((i 0) (x x)) (if (= i 32) (mean (square x)) (loop (+ i 1) (+ (* .9 x) (ReLU (matmul (* 1.01 x) w)))))))
+(write (sumall (cdr (checkpoint-*j (lambda (w) (sumall (square (cdr (*j f w 1))))) (* .05 (randn '(64 64))) 1))))
+"""
 # The second gradient finds more that is older than it.
 GROWN = """(define (f x) (write-char #\\.) (sumall (let loop ((i 0) (x x)) (if (= i 200) x (loop (+ i 1) (tanh (matmul x w)))))))
 (define w (rand '(64 64)))
@@ -227,6 +245,18 @@ class BeginningAgain(ToolTest):
                     named = self.named("a.scm", int(least * part))
                     self.assertEqual(self.vmrun(f"--memory={named}KiB", "a.scm").output, whole)
                     self.assertEqual(self.vmrun(f"--memory={int(named * .9)}KiB", "a.scm", code=3).returncode, 3)
+
+    def test_tangents_in_states_are_foreseen(self):
+        self.write("a.scm", REFUSED["tangents"] + "(write (cdr (gradient)))")
+        for size in ("1600KiB", "3MiB", "6MiB", "12MiB"):
+            self.vmrun(f"--memory={size}", "--explain=r.json", "a.scm")
+            peak = json.loads(self.read("r.json"))["gradients"][0]["peak"]
+            self.assertLess(peak["measured"], peak["predicted"] * 1.02)
+
+    def test_a_refusal_in_the_sweep_of_a_gradient_inside_names_a_budget(self):
+        self.write("a.scm", INSIDE)
+        for size in ("5MiB", "7MiB"):
+            self.assertRegex(self.vmrun(f"--memory={size}", "a.scm", code=3).errors, r"should do with --memory=\d+KiB|try --memory=\d+KiB")
 
     def test_what_is_known_beforehand_is_refused_before_it_runs(self):
         self.write("a.scm", GROWN)

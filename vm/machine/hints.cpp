@@ -74,19 +74,20 @@ std::string tape_hint(const Engine& engine) {
          "it at a time";
 }
 
-// Of the first derivative operator that has something to say: its run goes on, or a frame near the top has its state while it is
-// swept.
+// Of the first derivative operator that has something to say: its run goes on, or a frame near the top of a run has its state
+// while it is swept, which may run what is inside.
 std::string operator_hint(const Engine& engine) {
   constexpr int kNear = 8;
   std::string hint;
-  for (const Run& run : engine.runs)
+  for (const Run& run : engine.runs) {
     if (run.state != nullptr && hint.empty()) hint = run.run_state()->memory_hint(engine);
-  const Frame* frame = engine.runs.empty() ? nullptr : engine.runs.back().top;
-  for (int i = 0; i < kNear && frame != nullptr && hint.empty(); ++i, frame = frame->parent)
-    value::for_each_child(const_cast<Frame*>(frame), [&](Value v, std::uint32_t) {
-      if (!value::is_kind(v, value::Kind::state) || !hint.empty()) return;
-      hint = static_cast<const RunState*>(static_cast<const value::NativeObject*>(v.other())->native)->memory_hint(engine);
-    });
+    const Frame* frame = run.top;
+    for (int i = 0; i < kNear && frame != nullptr && hint.empty(); ++i, frame = frame->parent)
+      value::for_each_child(const_cast<Frame*>(frame), [&](Value v, std::uint32_t) {
+        if (!value::is_kind(v, value::Kind::state) || !hint.empty()) return;
+        hint = static_cast<const RunState*>(static_cast<const value::NativeObject*>(v.other())->native)->memory_hint(engine);
+      });
+  }
   return hint;
 }
 

@@ -28,8 +28,9 @@ using value::Frame;
 
 namespace {
 
-constexpr std::uint64_t kBeginnings = 3;  // after the first one,
-constexpr std::uint64_t kSurveys = 1;     // of which so many are surveys
+constexpr std::uint64_t kBeginnings = 4;  // after the first one,
+constexpr std::uint64_t kSurveys = 2;     // of which so many are surveys
+constexpr std::uint64_t kFiner = 8;       // the second has intervals of such a part, as ends of longer ones may lie badly
 constexpr std::size_t kStateRegister = 0; // of such a frame
 
 // Whether it is the code of a checkpoint-*j, and not of what goes over a composite.
@@ -124,8 +125,8 @@ std::uint64_t planning_budget(const Engine& engine, const CheckpointState& s) {
   return asked == 0 ? budget : std::min(asked, budget);
 }
 
-// Intervals as short as those of a first run, or shorter in small budgets. Within less than anything is planned in: three
-// quarters of it.
+// Intervals as short as those of a first run, or shorter in small budgets, and much shorter the second time. Within less than
+// anything is planned in: three quarters of it.
 std::unique_ptr<schedule::Schedule> survey(const Engine& engine, const CheckpointState& s) {
   if (const std::uint64_t budget = planning_budget(engine, s); budget < schedule::kLeastPlanned) {
     schedule::Spec spec = engine.schedules[s.spec];
@@ -134,21 +135,26 @@ std::unique_ptr<schedule::Schedule> survey(const Engine& engine, const Checkpoin
   }
   schedule::Resources resources = engine.resources(true);
   resources.survey = true;
-  resources.piece = std::max<std::uint64_t>(1, planning_budget(engine, s) / schedule::kIntervalOfBudget / schedule::kRecordBytes);
+  resources.piece = std::max<std::uint64_t>(1, planning_budget(engine, s) / schedule::kIntervalOfBudget / schedule::kRecordBytes /
+                                                   (s.begun_again == 0 ? 1 : kFiner));
   return schedule::make(engine.schedules[s.spec], resources);
 }
 
-// Bisection keeps as many states as the logarithm of the length says, which is too many where states are large.
-std::unique_ptr<schedule::Schedule> with_few_states(std::uint64_t begun_again) {
-  if (begun_again <= kSurveys) return schedule::make({.kind = schedule::Spec::Kind::bisection, .base = schedule::kLeastBase}, {});
-  return schedule::make(
-      {.kind = schedule::Spec::Kind::binomial, .base = schedule::kLeastBase, .snapshots = schedule::kFewestStates}, {});
+// Bisection keeps as many states as the logarithm of the length says, which is too many where states are large. Steps of a short
+// run may be operations on large tensors, so its tapes are shorter still.
+std::unique_ptr<schedule::Schedule> with_few_states(const CheckpointState& s, std::uint64_t begun_again) {
+  constexpr std::uint64_t kManyParts = 1 << 12;
+  const std::uint64_t total = s.first.total, base = total == 0
+                                                        ? schedule::kLeastBase
+                                                        : std::clamp<std::uint64_t>(total / kManyParts, 1, schedule::kLeastBase);
+  if (begun_again <= kSurveys) return schedule::make({.kind = schedule::Spec::Kind::bisection, .base = base}, {});
+  return schedule::make({.kind = schedule::Spec::Kind::binomial, .base = base, .snapshots = schedule::kFewestStates}, {});
 }
 
 // For a run that begins once more.
 std::unique_ptr<schedule::Schedule> with_less(const Engine& engine, const CheckpointState& s) {
   if (s.known) return as_unknown(engine, s);
-  return s.begun_again < kSurveys ? survey(engine, s) : with_few_states(s.begun_again);
+  return s.begun_again < kSurveys ? survey(engine, s) : with_few_states(s, s.begun_again);
 }
 
 // As it was when it was opened, but for what was counted.
@@ -453,8 +459,10 @@ void end_own_survey(Engine& engine, CheckpointState& s) {
   if (!fits && s.total_known) refuse_hopeless(engine, s, least);
   if (fits)
     s.first.tried = true;
+  else if (s.begun_again < kSurveys)
+    planned = survey(engine, s), ++s.begun_again;
   else
-    planned = with_few_states(s.begun_again++);
+    planned = with_few_states(s, s.begun_again++);
   want(!s.start.empty() || kept_start(s) != nullptr);
   reset(engine, s, std::move(planned));
   if (engine.recorder != nullptr) record_beginning(engine, s);

@@ -25,11 +25,10 @@ public:
       value::Object* o = pending_.back();
       pending_.pop_back();
       seen(o);
-      if (o->kind != value::Kind::bundle) // those of numbers do not count
-        value::for_each_child(o, [&](value::Value& v, std::uint32_t) {
-          polls_.one();
-          if (v.is_object()) push(value::object_of(v), enters);
-        });
+      value::for_each_child(o, [&](value::Value& v, std::uint32_t) {
+        polls_.one();
+        if (v.is_object()) push(value::object_of(v), enters);
+      });
       if (o->kind == value::Kind::frame)
         if (auto* f = static_cast<value::Frame*>(o); f->parent != nullptr && waits(f)) push(f->parent, enters);
     }

@@ -125,7 +125,7 @@ void Measured::save(std::vector<std::uint64_t>& words) const {
 }
 
 bool Measured::sound() const {
-  return generator_of(kind_) == Generator::measured && stage_ <= Stage::done && base_ >= kLeastBase &&
+  return generator_of(kind_) == Generator::measured && stage_ <= Stage::done && base_ >= 1 &&
          (stage_ != Stage::reversing || reversal_.sound());
 }
 
