@@ -170,7 +170,7 @@ std::string calls(const Calls& c) {
 
 std::string json(const Gradient& g) {
   const bool planned = g.predicted && g.predicted->peak;
-  const bool parts = g.predicted && !planned;
+  const bool parts = g.predicted && !planned && g.predicted->tapes != 0;
   auto if_told = [](bool told, auto value) { return told ? std::optional(value) : std::nullopt; };
   const Outcome none, &p = g.predicted ? *g.predicted : none, &m = g.measured;
   Members out;

@@ -26,7 +26,7 @@ std::string others_text(const Gradient& g) {
   std::string out;
   for (const OtherBudget& other : g.others) {
     out += fmt::format("{} within {} ", out.empty() ? ";" : ",", bytes_text(static_cast<std::int64_t>(other.budget)));
-    out += other.fits ? fmt::format("it would be {:.2f}", other.time) : "no plan is known";
+    out += other.fits ? fmt::format("it would be {:.2f}", other.time) : "these intervals have no plan";
   }
   return out;
 }
@@ -111,7 +111,8 @@ std::string in_short(const Gradient& g) {
 }
 
 std::vector<Row> rows(const Gradient& g) {
-  const bool planned = g.predicted && g.predicted->peak, parts = g.predicted && !planned; // predicted as a whole, or one by one
+  const bool planned = g.predicted && g.predicted->peak; // predicted as a whole, or one by one, or steps alone
+  const bool parts = g.predicted && !planned && g.predicted->tapes != 0;
   const Outcome none, &p = g.predicted ? *g.predicted : none;
   std::vector<Row> rows;
   if (g.steps == 0)
