@@ -81,6 +81,15 @@ class Plan(ToolTest):
         self.vmrun(f"--memory={size}KiB", "--stats=s.json", "a.scm")
         self.assertEqual(json.loads(self.read("s.json"))["replay_factor"], 1)
 
+    def test_a_survey_may_need_more_than_the_gradient(self):
+        self.write("a.scm", """(define w (* .3 (randn '(8 8))))
+            (define (f w) (let loop ((k 0) (z (fill '(4 8) .5))) (if (= k 60000) (sumall z) (loop (+ k 1) (+ z (* 1e-5 (tanh (matmul z w))))))))
+            (write (sumall (cdr (checkpoint-*j f w 1))))""")
+        self.vmrun("--memory=4MiB", "a.scm")
+        refused = self.vmrun("--plan", "--memory=4MiB", "a.scm", code=3)
+        named = re.search(r"a survey of a long run takes more memory than its gradient may.* --memory=(\d+KiB) with --plan", refused.errors)
+        self.assertIn("the budget of this run", self.vmrun("--plan", f"--memory={named[1]}", "a.scm").output)
+
     def test_what_cannot_be_planned(self):
         self.write("a.scm", NUMBERS)
         self.assertIn("all of it fits on a tape of", self.vmrun("--plan", "a.scm").output)

@@ -42,6 +42,12 @@ void explain_checkpoint(Engine& engine, const CheckpointState& s) {
 // An estimate is no promise: where it says that the budget at hand would do, somewhat more is asked for.
 std::string CheckpointState::memory_hint(const Engine& engine) const {
   if (!outermost) return "";
+  const auto budget = static_cast<std::uint64_t>(std::max<std::int64_t>(0, engine.accounts().budget()));
+  if (engine.options.survey)
+    return fmt::format(
+        "\n  a survey of a long run takes more memory than its gradient may, as it tapes a large part at once: give it more, "
+        "--memory={} with --plan, say, or run the gradient within this budget",
+        explain::size_in_kib(4 * budget));
   const schedule::Spec& asked = engine.schedules[spec];
   const bool plans = schedule::plans(asked.kind);
   if (!plans && total_known)
@@ -52,7 +58,6 @@ std::string CheckpointState::memory_hint(const Engine& engine) const {
     return fmt::format("\n  the run of checkpoint-*j had come {} steps far under the schedule {}; auto, the default, plans what "
                        "fits the budget",
                        current.position + steps_of_interval(engine, *this), schedule::to_string(asked));
-  const auto budget = static_cast<std::uint64_t>(std::max<std::int64_t>(0, engine.accounts().budget()));
   const bool again = first.schedule != nullptr;
   std::optional<std::uint64_t> enough;
   try {
