@@ -29,6 +29,7 @@ TRAINING = """(import network)
 (define (normed p h) (let ((y (matmul h (car p)))) (ReLU (car (batch-normalization-training y (+ 1 (cdr p)) (mean (car p) 0))))))
 (define (in-rows p h) (ReLU (rms-normalization (layer-normalization (matmul h (car p)) (+ 1 (cdr p)) (mean (car p) 0)) (+ 1 (cdr p)))))
 (define (noisy p h) (dense p (* h (+ 1 (* .1 (randn (size h)))))))
+(define (along p h) (cdr (j* (lambda (z) (dense p z)) h (* .9 h))))
 (define (inner p h)
   (let ((g (cdr (with-memory "200KiB" (lambda () (checkpoint-*j (lambda (q) (mean (square (dense (cons q (cdr p)) h)))) (car p) 1))))))
     (+ h (* .5 (matmul h g)))))
@@ -50,7 +51,7 @@ TRAINING = """(import network)
 
 
 def training(r, cell=None):
-    """With such a cell in place of any, of tensors that are large enough to be encoded."""
+    """With such a cell in place of any, of tensors that are large enough to be encoded: some of them are, and tangents weigh something."""
     layers = r.choice([4, 8, 12, 20, 40, 60])
     one = r.random() < .3  # all layers have the same parameters
     shorter = r.random() < .2
@@ -75,7 +76,7 @@ class Program:
             self.text, policy = spilling.program(), spilling.policy
         else:
             lossy = seed % 16 >= 12
-            self.text = training(r, ('normed', 'in-rows')[seed % 2] if lossy else None)
+            self.text = training(r, ('normed', 'in-rows')[seed % 2] if lossy else 'along' if seed % 16 == 9 else None)
             policy = spilled.POLICIES[(seed + seed // 16) % len(spilled.POLICIES)] if lossy else 'none'
         self.options.append('--lossy=' + policy)
         self.spills = seed % 8 in (3, 5)
