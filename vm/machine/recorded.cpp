@@ -7,6 +7,8 @@
 #include "vm/machine/errors.h"
 #include "vm/machine/places.h"
 #include "vm/machine/tensor_operands.h"
+#include "vm/value/charged.h"
+#include "vm/value/children.h"
 
 #include <fmt/format.h>
 
@@ -18,6 +20,7 @@ namespace cairn::machine::tensors {
 using bytecode::TensorProcedure;
 using ops::OperatorError;
 using ops::Tensor;
+using value::Frame;
 using value::Owned;
 
 namespace {
@@ -161,6 +164,63 @@ void refuse_recorded(const Engine& engine, std::string_view who) {
   for (const auto& [name, tensor] : {std::pair("sumall: ", "sum"), std::pair("max-value: ", "max-over")})
     if (library == name) instead = fmt::format("`({} t)` is a tensor; otherwise ", tensor);
   throw print::RecordedError::of_elements(library.empty() ? fmt::format("{}: ", who) : "", instead);
+}
+
+namespace {
+
+// Calls stops(recording), the text of a recording, for what stands for an input of one and can be reached, each once, until that
+// holds; whether it did. All that is recorded is made of such inputs.
+template <class F> bool any_recording_in(const Engine& engine, Value v, F&& stops) {
+  Heap& heap = engine.accounts();
+  value::ChargedStack<value::Object*> pending(heap);
+  value::ChargedSet<const value::Object*> met{value::ChargedAllocator<const value::Object*>(heap)};
+  const auto push = [&](value::Object* o) {
+    if (o != nullptr && (o->count == 1 || met.insert(o).second)) pending.push_back(o);
+  };
+  bool stopped = false;
+  const auto look = [&](Value held) {
+    if (stopped || !held.is_object()) return;
+    if (is_recorded(held) && value::is_string(slots_of_recorded(held)[kResult]))
+      stopped = stops(slots_of_recorded(held)[kResult]);
+    push(value::object_of(held));
+  };
+  look(v);
+  while (!stopped && !pending.empty()) {
+    value::Object* const o = pending.back();
+    pending.pop_back();
+    value::for_each_child(o, [&](Value held, std::uint32_t) { look(held); });
+    if (o->kind == value::Kind::frame) push(static_cast<Frame*>(o)->parent);
+    if (o->kind != value::Kind::capsule) continue;
+    const auto* const capsule = static_cast<const Capsule*>(static_cast<value::NativeObject*>(o)->native);
+    look(capsule->value);
+    for (const Run& run : capsule->runs) push(run.top);
+  }
+  return stopped;
+}
+
+} // namespace
+
+bool holds_recorded(const Engine& engine, Value v, Value recording) {
+  return any_recording_in(engine, v, [&](Value one) { return one == recording; });
+}
+
+// Whoever records holds the text of the recording until what it was given has returned.
+void refuse_escaping(const Engine& engine, Value irritants) {
+  std::size_t inside = engine.runs.size();
+  while (inside > 0 && engine.runs[inside - 1].kind != RunKind::guarded) --inside;
+  if (inside == 0) return;
+  const auto begun_inside = [&](Value recording) {
+    bool held = false;
+    for (std::size_t i = inside - 1; i < engine.runs.size(); ++i)
+      for (Frame* f = engine.runs[i].top; f != nullptr && !held; f = f->parent)
+        value::for_each_child(f, [&](Value v, std::uint32_t) { held = held || v == recording; });
+    return held;
+  };
+  if (any_recording_in(engine, irritants, begun_inside))
+    throw print::RecordedError("this error has an irritant that holds a tensor of which only type and sizes are known, since a "
+                               "procedure given to `tiled` "
+                               "runs once on sizes alone, and its handler is outside of that: handle it within that procedure, "
+                               "or give the sizes, (size t)");
 }
 
 Value stopped(Engine& engine, Value recorded) {

@@ -414,8 +414,10 @@ Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> op
   if (which == TensorProcedure::derivative_reads) return derivative_reads(engine, operands);
   if (which == TensorProcedure::operand_regions) return operand_regions(engine, operands);
   if (which == TensorProcedure::passes_derivative) return passes_derivative(engine, operands);
-  if (which == TensorProcedure::refuse_recorded)
+  if (which == TensorProcedure::refuse_recorded) {
+    if (operands.size() == 3 && !holds_recorded(engine, operands[1], operands[2])) return value::kUnspecified;
     throw print::RecordedError(value::is_string(v) ? std::string(value::as_text(v)->view()) : engine.describe(v));
+  }
   if (which == TensorProcedure::is_recorded) return value::boolean(is_recorded(v));
   if (which == TensorProcedure::is_tensor) return value::boolean(is_operand(v));
   if (which == TensorProcedure::list_to_tensor) return list_to_tensor(engine, operands);
