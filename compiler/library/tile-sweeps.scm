@@ -81,7 +81,7 @@
          (from (%varying-of (%nodes-in (%node-operands node)) (%plan-varying plan)))
          (known (%varying-of (%leaves-in (%node-operands node)) (%plan-varying-leaves plan))))
     (if (if (tensor? c) (vector-ref (%plan-varying plan) n) #f)
-        (let ((g (cdr (*j (lambda ((cons a b)) (%applied node (%with-values from a values) (%with-values known b leaves) %apply-unread))
+        (let ((g (cdr (*j (lambda ((cons a b)) (%applied node (%with-values from a values) (%with-values known b leaves) 'unread))
                           (cons (map (lambda (n) (vector-ref values n)) from) (map (lambda (k) (vector-ref leaves k)) known))
                           c))))
           (cons (%added from (car g) sums) (%added known (cdr g) dleaves)))

@@ -76,7 +76,13 @@
 ; expect error: error: tiled: a\.npy: expected how many elements it is from one row to the next, a number from 0 on, got far
 ;;; case no-file
 (tiled ReLU (list "no-such-file.npy" 'f32 0 '(1 1 4 4)) 2)
-; expect error: error: tiled: file-size: no-such-file\.npy: cannot be opened
+; expect error: error: tiled: no-such-file\.npy: cannot be opened
+;;; case no-file-of-another-format
+(read-edf "no-such-file.edf")
+; expect error: error: read-edf: no-such-file\.edf: cannot be opened
+;;; case no-file-to-ask-for-its-size
+(file-size "no-such-file.npy")
+; expect error: error: file-size: no-such-file\.npy: cannot be opened
 ;;; case operands-that-do-not-fit
 (tiled (lambda (x)
   (convolve x w 1 1 1 7)) x 2)
@@ -234,3 +240,16 @@
 (define (f x)
   (call-with-error-handler (lambda (message irritants) (* 2 (car irritants))) (lambda () (tiled (lambda (w) (error "odd" x)) w 2))))
 (write (equal? (f x) (tiled f x 2))) ; expect: #t
+;;; case makes-no-number-of-a-tile
+; flags: --check-nan
+(define (f x)
+  (let ((y (tanh x)))
+    (log y)))
+(write (size (tiled f x 2)))
+; expect error: error: tiled: log \(in f at .*case\.scm:\d+:5\): element \d+ of a tile of shape \(1 2 6 6\) is a NaN
+;;; case makes-no-number-as-a-whole
+; flags: --check-nan
+(define (f x)
+  (cumulative-sum (log (mean x '(2 3) #t)) 1))
+(write (size (tiled f (- (abs x)) 2)))
+; expect error: error: tiled: log \(in f at .*case\.scm:\d+:19\): element 0 of the result of shape \(1 2 1 1\) is a NaN

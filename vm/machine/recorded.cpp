@@ -351,10 +351,23 @@ Value apply_by_name(Engine& engine, std::span<const Value> operands, std::uint64
   return apply(engine, op.id, listed.values(), listed.consumed());
 }
 
-Value apply_unread_by_name(Engine& engine, std::span<const Value> operands) {
-  const ops::Operator& op = operator_named(engine, "%apply-unread", operands[0]);
-  const Listed listed(engine, "%apply-unread", op, operands[1], false);
-  return apply_unread(engine, op.id, listed.values());
+Value apply_again(Engine& engine, std::span<const Value> operands, std::uint64_t consumed) {
+  constexpr std::string_view kWho = "%apply-recorded";
+  const ops::Operator& op = operator_named(engine, kWho, operands[0]);
+  const auto how = [&](std::string_view name) {
+    return value::is_symbol(operands[3]) && value::as_text(operands[3])->view() == name;
+  };
+  const bool unread = how("unread");
+  const Listed listed(engine, kWho, op, operands[1], !unread && (consumed & 2) != 0);
+  if (unread) return apply_unread(engine, op.id, listed.values());
+  try {
+    return apply(engine, op.id, listed.values(), listed.consumed());
+  } catch (const NotANumber& e) {
+    const std::string place = place_of(engine, place_of_number(engine, operands[2]));
+    throw ProgramError(fmt::format("{}{}: element {} of {} of shape {} is a NaN", e.who,
+                                   place.empty() ? "" : fmt::format(" (in {})", place), e.element,
+                                   how("tile") ? "a tile" : "the result", e.shape));
+  }
 }
 
 Value derivative_reads(Engine& engine, std::span<const Value> operands) {

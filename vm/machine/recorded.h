@@ -49,8 +49,8 @@ bool key_of_value(Value v, std::uint64_t& key);
 
 // (apply-operator name operands): the operator on a list of operands. `consumed`: by operand of this procedure.
 Value apply_by_name(Engine& engine, std::span<const Value> operands, std::uint64_t consumed);
-// (%apply-unread name operands)
-Value apply_unread_by_name(Engine& engine, std::span<const Value> operands);
+// (%apply-recorded name operands place how)
+Value apply_again(Engine& engine, std::span<const Value> operands, std::uint64_t consumed);
 // (%derivative-reads? name i), (%derivative-reads? name #f): the result
 Value derivative_reads(Engine& engine, std::span<const Value> operands);
 // (%passes-derivative? name i)

@@ -410,7 +410,7 @@ Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> op
   Value v = operands[0];
   if (which == TensorProcedure::put_aside) return put_aside(engine, v, operands[1] != value::kFalse);
   if (which == TensorProcedure::apply_operator) return apply_by_name(engine, operands, consumed);
-  if (which == TensorProcedure::apply_unread) return apply_unread_by_name(engine, operands);
+  if (which == TensorProcedure::apply_recorded) return apply_again(engine, operands, consumed);
   if (which == TensorProcedure::derivative_reads) return derivative_reads(engine, operands);
   if (which == TensorProcedure::operand_regions) return operand_regions(engine, operands);
   if (which == TensorProcedure::passes_derivative) return passes_derivative(engine, operands);
