@@ -401,7 +401,8 @@ Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> op
   if (which >= TensorProcedure::file_size) return file_procedure(engine, which, operands);
   if (is_of_boxes(which)) return procedure_of_boxes(engine, which, operands);
   if (which == TensorProcedure::memory_budget) return engine.budget_asked ? value::integer(engine.state_budget) : value::kFalse;
-  if (which == TensorProcedure::file_budget) return value::integer(engine.may_spill() ? engine.state_spill : 0);
+  if (which == TensorProcedure::file_budget)
+    return value::integer(engine.may_spill() || !operands.empty() ? engine.state_spill : 0);
   if (which == TensorProcedure::device_budget) return device_budget(engine, operands[0]);
   if (which == TensorProcedure::note_tiles) return note_tiles(engine, operands);
   if (which == TensorProcedure::text_of_place) return text_of_place(engine, operands[0]);
