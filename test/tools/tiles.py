@@ -382,7 +382,7 @@ class Tiles(ToolTest):
             self.assertGreater(json.loads(done.errors.splitlines()[-1])["spilled_bytes"], 15 << 20)
         # Less than a page of the file stays in memory, and that is said.
         done = self.vmrun("--memory=4MiB", "--spill=disk,1GiB", "a.scm", "32", code=1)
-        self.assertIn("needs all of them, 8388608 bytes, and --memory has 4194304; fewer tiles, as no part of less than 4096 bytes goes to the file, or more memory", done.errors)
+        self.assertIn("needs 10489888 bytes at once, and --memory has 4194304; fewer tiles, as no part of less than 4096 bytes goes to the file, or --memory=16384KiB", done.errors)
         self.assertNotIn("in the file", self.vmrun("--memory=32MiB", "--spill=disk,1GiB", "--explain", "a.scm", "32").errors)
 
     def test_tiles_leave_room_for_the_file(self):
