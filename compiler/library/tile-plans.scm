@@ -30,7 +30,7 @@
           (plan (vector nodes steps layouts outputs varying varying-leaves (%aside? steps kept view) devices (%places layouts nodes) #f
                         (%takers layouts view) kept)))
       (if (memory-budget) (for-each (lambda (step) (%check-that-it-fits step layouts view counts)) steps))
-      (let ((needs (%sweep-needs plan takes inputs leaves view)))
+      (let ((needs (if (memory-budget) (%sweep-needs plan takes inputs leaves view) '(0 . 0))))
         (if (if (memory-budget) (if to-file #f (%any? (lambda (n) (vector-ref varying n)) outputs)) #f) (%check-that-borders-fit plan takes needs view))
         (%note-plan plan takes needs view))
       plan)))
