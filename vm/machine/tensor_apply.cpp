@@ -424,7 +424,7 @@ void look_for_nan(Engine& engine, std::string_view who, const Tensor& t, std::st
 
 } // namespace
 
-NotANumber::NotANumber(std::string_view who_made, std::string_view where, std::int64_t number, const Shape& of)
+NotANumber::NotANumber(std::string_view who_made, std::string_view where, std::int64_t number, const ops::Shape& of)
     : ProgramError(fmt::format("{}{}: element {} of the result of shape {} is a NaN", who_made, where, number, of.text())),
       who(who_made), shape(of.text()), element(number) {}
 
