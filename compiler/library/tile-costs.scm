@@ -87,3 +87,13 @@
                (cons (vector-ref stage-of n)
                      (fold-left (lambda (latest by) (max latest (if (< by 0) last (vector-ref stage-of by)))) (vector-ref stage-of n) (vector-ref (vector-ref view 1) n)))))
        kept))
+; What borders take at most in the sweep of some step, with what each step has beside them, of (cotangent? bytes first . last): the value of one goes when
+; the step that made it is swept. What its readers' parts give to cotangents comes as those of what they made go: either all of one or of the other are there.
+(define (%most-of-sweep spans beside)
+  (fold-left (lambda (most s beside)
+               (define (held there?) (fold-left (lambda (sum (cons* cotangent? bytes first last)) (if (there? cotangent? first last) (+ sum bytes) sum)) 0 spans))
+               (max most
+                    (+ beside (held (lambda (cotangent? first last) (<= first s)))
+                       (max (held (lambda (cotangent? first last) (if cotangent? (if (<= first s) (< s last) #f) #f)))
+                            (held (lambda (cotangent? first last) (if cotangent? (if (< first s) (<= s last) #f) #f)))))))
+             0 (iota (length beside)) beside))

@@ -66,7 +66,10 @@
         ((capsule? v) (%refuse-recorded "f gives a capsule, and what a run within f holds is recorded: resume it within f, or interrupt outside"))
         ((vector? v)
          (let ((l (%visit-structure (vector->list v) seen))) (cons (cons 'vector (car l)) (cdr l))))
-        (else (cons (cons 'is v) seen))))
+        (else
+         (%refuse-recorded "f gives a procedure that holds a tensor of which only type and sizes are known, as f runs once on sizes alone: let f give that tensor, and make the procedure outside, of what `tiled` gives"
+                           v (vector-ref seen 6))
+         (cons (cons 'is v) seen))))
 
 (define (%visit v seen)
   (cond ((%recorded? v) (%visit-recorded v seen))

@@ -1,7 +1,6 @@
 ; Operators on parts (tile-runs.scm): the box of a result from the regions of its operands, as the operator gives it there of the whole.
 
-; The box of a node's value, of the regions of its operands. `operate` is apply-operator, or %apply-unread where nobody but the reverse rule will look
-; at it.
+; The box of a node's value, of the regions of its operands. `operate` applies an operator by its name to a list.
 (define (%part node operands regions box segment device operate)
   (let ((operator (%node-operator node)))
     (case operator

@@ -27,7 +27,7 @@
 
 ; The cotangents of inputs and leaves. Behind a step nobody adds to those of its results any more, nor reads these.
 (define (%graph-reverse plan inputs leaves values c)
-  (let* ((nodes (%plan-nodes plan)) (nothing (make-vector (vector-length nodes) 0)) (deals (%deals plan leaves)) (reached (%reached c plan)))
+  (let* ((nodes (%plan-nodes plan)) (nothing (make-vector (vector-length nodes) 0)) (deals (%deals plan leaves)) (reached (%reached (map tensor? c) plan)))
     (let %reverse/loop ((steps (reverse (%plan-steps plan))) (values (%with-values (iota (length inputs)) inputs values)) (sums (%with-values (%plan-outputs plan) c nothing)) (terms nothing)
                         (dleaves (make-vector (vector-length leaves) 0)))
       (if (null? steps)
@@ -42,9 +42,9 @@
                   (else
                    (let ((swept (%sweep-whole (cdr step) values leaves sums dleaves plan)))
                      (%reverse/loop (cdr steps) (%without-values (list (cdr step)) values) (car swept) terms (cdr swept))))))))))
-; Whether cotangents of the outputs go back to a value, by node and by leaf. Where tiles read nothing of such a one, or its derivative is cut off by
+; Whether cotangents of those outputs for which they are given go back to a value, by node and by leaf. Where tiles read nothing of such a one, or its derivative is cut off by
 ; sizes alone, its cotangent is one of zeros, as it is of what is not tiled.
-(define (%reached c plan)
+(define (%reached given plan)
   (let ((nodes (%plan-nodes plan)))
     (define (marked operands marks)
       (fold-left (lambda (marks o)
@@ -57,7 +57,7 @@
                  marks operands))
     (define (marked-leaf k marks) (cons (car marks) (vector-update (cdr marks) k (vector-ref (%plan-varying-leaves plan) k))))
     (let %reached/loop ((n (- (vector-length nodes) 1))
-                        (marks (cons (%with-values (%plan-outputs plan) (map tensor? c) (make-vector (vector-length nodes) #f))
+                        (marks (cons (%with-values (%plan-outputs plan) given (make-vector (vector-length nodes) #f))
                                      (make-vector (vector-length (%plan-varying-leaves plan)) #f))))
       (if (< n 0)
           marks
@@ -81,7 +81,7 @@
          (from (%varying-of (%nodes-in (%node-operands node)) (%plan-varying plan)))
          (known (%varying-of (%leaves-in (%node-operands node)) (%plan-varying-leaves plan))))
     (if (if (tensor? c) (vector-ref (%plan-varying plan) n) #f)
-        (let ((g (cdr (*j (lambda ((cons a b)) (%applied node (%with-values from a values) (%with-values known b leaves) %apply-unread))
+        (let ((g (cdr (*j (lambda ((cons a b)) (%applied node (%with-values from a values) (%with-values known b leaves) 'unread))
                           (cons (map (lambda (n) (vector-ref values n)) from) (map (lambda (k) (vector-ref leaves k)) known))
                           c))))
           (cons (%added from (car g) sums) (%added known (cdr g) dleaves)))

@@ -76,7 +76,13 @@
 ; expect error: error: tiled: a\.npy: expected how many elements it is from one row to the next, a number from 0 on, got far
 ;;; case no-file
 (tiled ReLU (list "no-such-file.npy" 'f32 0 '(1 1 4 4)) 2)
-; expect error: error: tiled: file-size: no-such-file\.npy: cannot be opened
+; expect error: error: tiled: no-such-file\.npy: cannot be opened
+;;; case no-file-of-another-format
+(read-edf "no-such-file.edf")
+; expect error: error: read-edf: no-such-file\.edf: cannot be opened
+;;; case no-file-to-ask-for-its-size
+(file-size "no-such-file.npy")
+; expect error: error: file-size: no-such-file\.npy: cannot be opened
 ;;; case operands-that-do-not-fit
 (tiled (lambda (x)
   (convolve x w 1 1 1 7)) x 2)
@@ -196,3 +202,54 @@
 ;;; case names-who-was-called
 (tiled->npy "capsule.npy" (lambda (x) (interrupt (lambda (x) (sin (cos x))) x 3)) (ones '(1 1 4 4)) 2)
 ; expect error: error: tiled->npy: f gives a capsule
+;;; case procedures-of-what-is-recorded
+(define ((loss w) x) (sum (convolve x w 1 1)))
+(write (call-with-error-handler list (lambda () (tiled loss w 2))))
+; expect error: error: tiled: f gives a procedure that holds a tensor of which only type and sizes are known, .*: let f give that tensor, and make the procedure outside
+; expect location: 2:8
+;;; case procedures-in-what-is-given
+(define (nested y) (let ((f (lambda () (lambda () y)))) (list 1 (vector x (list f)))))
+(tiled (lambda (x) (nested (tanh x))) x 2)
+; expect error: error: tiled: f gives a procedure that holds a tensor
+;;; case capsules-in-procedures
+(tiled (lambda (x) (let ((c (interrupt (lambda (x) (sin (cos x))) x 3))) (lambda () c))) x 2)
+; expect error: error: tiled: f gives a procedure that holds a tensor
+;;; case procedures-of-what-is-known
+(define y (tiled (lambda (x) (list (tanh x) (lambda (z) (+ z w)) sin)) x 2))
+(write (list (equal? (car y) (tanh x)) (equal? ((cadr y) 1) (+ 1 w)) ((caddr y) 0))) ; expect: (#t #t 0.0)
+;;; case procedures-within-what-is-tiled-within
+(define (f x) ((tiled (lambda (w) (lambda (y) (* y x))) w 2) 2))
+(write (equal? (f x) (tiled f x 2))) ; expect: #t
+;;; case errors-that-take-what-is-recorded-along
+(define (f x)
+  (error "too large" (tanh x)))
+(write (call-with-error-handler (lambda (message irritants) (sum (car irritants))) (lambda () (tiled f x 2))))
+; expect error: this error has an irritant that holds a tensor of which only type and sizes are known, .*: handle it within that procedure, or give the sizes, \(size t\)
+; expect location: 2:3
+;;; case errors-that-pass-what-is-recorded-on
+(define (f x) (call-with-error-handler (lambda (message irritants) (apply error message irritants)) (lambda () (error "odd" (lambda () x)))))
+(write (call-with-error-handler list (lambda () (list (tile-plan f x 2)))))
+; expect error: error: this error has an irritant that holds a tensor
+;;; case errors-that-tell-sizes
+(define (f x) (error "too large" (size (tanh x))))
+(write (call-with-error-handler list (lambda () (tiled f x 2)))) ; expect: ("too large" ((1 2 12 12)))
+;;; case errors-that-nobody-handles
+(tiled (lambda (x) (error "too large" (tanh x))) x 2)
+; expect error: error: too large #<recorded f64 \(1 2 12 12\)>
+;;; case errors-within-what-is-tiled-within
+(define (f x)
+  (call-with-error-handler (lambda (message irritants) (* 2 (car irritants))) (lambda () (tiled (lambda (w) (error "odd" x)) w 2))))
+(write (equal? (f x) (tiled f x 2))) ; expect: #t
+;;; case makes-no-number-of-a-tile
+; flags: --check-nan
+(define (f x)
+  (let ((y (tanh x)))
+    (log y)))
+(write (size (tiled f x 2)))
+; expect error: error: tiled: log \(in f at .*case\.scm:\d+:5\): element \d+ of a tile of shape \(1 2 6 6\) is a NaN
+;;; case makes-no-number-as-a-whole
+; flags: --check-nan
+(define (f x)
+  (cumulative-sum (log (mean x '(2 3) #t)) 1))
+(write (size (tiled f (- (abs x)) 2)))
+; expect error: error: tiled: log \(in f at .*case\.scm:\d+:19\): element 0 of the result of shape \(1 2 1 1\) is a NaN

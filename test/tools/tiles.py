@@ -283,15 +283,44 @@ class Tiles(ToolTest):
 (define r (*j loss ws 1))
 (write (list (car r) (map sumall (cdr r)) (map (lambda (g) (sumall (abs g))) (cdr r))))"""
 
+    # Two borders of 2 MiB, the cotangent of one of them, and a tile: 6.9 MiB.
+    TWO_NORMS = """(define x (randn '(1 1 256 256)))
+(define w (randn '(8 1 3 3)))
+(define (n x) (car (batch-normalization-training x (ones '(8)) (zeros '(8)))))
+(write (sum (gradient (lambda (w) (sum (tiled (lambda (x) (mean (n (tanh (n (convolve x w 1 1)))) '(2 3))) x))) w)))"""
+
+    def test_what_borders_and_their_cotangents_need_is_known_beforehand(self):
+        self.write("a.scm", self.TWO_NORMS)
+        for kib in (4100, 5000, 6000, 6500):
+            done = self.vmrun(f"--memory={kib}KiB", "a.scm", code=1)
+            self.assertRegex(done.errors, r"a\.scm:4:40: error: tiled: the borders of what is tiled do not fit")
+        enough = re.search(r"or --memory=(\d+)KiB would help", done.errors)[1]
+        self.assertLess(int(enough), 9500)
+        self.vmrun(f"--memory={enough}KiB", "a.scm")
+        # Where that shows in the middle, so much is named, too.
+        self.assertRegex(self.vmrun("--memory=6900KiB", "a.scm", code=3).errors, rf"what is tiled should do with --memory={enough}KiB")
+
+    def test_a_file_that_is_too_small_is_told_of(self):
+        self.write("a.scm", self.TWO_NORMS)
+        os.mkdir(self.path("disk"))
+        for file in ("256KiB", "2MiB", "4MiB"):
+            done = self.vmrun("--memory=2MiB", f"--spill=disk,{file}", "a.scm", code=3)
+            self.assertRegex(done.errors, r"that may be used in disk are full; one of 7168KiB should hold the borders of what is tiled")
+        for kib in (5120, 6144):
+            done = self.vmrun("--memory=2MiB", f"--spill=disk,{kib}KiB", "a.scm", code=1)
+            self.assertRegex(done.errors, rf"the run went on without its file \(--spill\), which is too small: one of 7168KiB instead of {kib}KiB")
+            self.assertNotIn("a file for them", done.errors)
+        self.vmrun("--memory=2MiB", "--spill=disk,7168KiB", "a.scm")
+
     def test_borders_go_to_a_file(self):
         self.write("a.scm", self.BORDERS)
         os.mkdir(self.path("disk"))
         whole = self.vmrun("--stats", "a.scm")
         self.assertGreater(json.loads(whole.errors)["tensor_peak_bytes"], 36 << 20)
-        # Eight of 4 MiB are there at once, which is known beforehand; that their cotangents do not fit beside them is not.
-        self.assertRegex(self.vmrun("--memory=24MiB", "a.scm", code=1).errors,
-                         r"the borders of what is tiled do not fit into the memory: its derivative needs all of them, 33619968 bytes, and --memory has 25165824; a file for them \(--spill\)")
-        self.assertRegex(self.vmrun("--memory=34MiB", "a.scm", code=3).errors, r"borders of what is tiled take 32768 KiB of the memory, .* --spill=DIR gives them a file")
+        # Eight of 4 MiB are there at once, with the cotangent of one of them and a tile, which is known beforehand.
+        for memory in ("24MiB", "34MiB"):
+            self.assertRegex(self.vmrun(f"--memory={memory}", "a.scm", code=1).errors,
+                             r"the borders of what is tiled do not fit into the memory: of these, their cotangents and a tile its derivative needs 3[5-9]\d{6} bytes at once, and --memory has \d+; a file for them \(--spill\)")
         done = self.vmrun("--memory=24MiB", "--spill=disk,1GiB", "--stats", "a.scm")
         self.assertEqual(done.output, whole.output)
         stats = json.loads(done.errors)
@@ -353,7 +382,7 @@ class Tiles(ToolTest):
             self.assertGreater(json.loads(done.errors.splitlines()[-1])["spilled_bytes"], 15 << 20)
         # Less than a page of the file stays in memory, and that is said.
         done = self.vmrun("--memory=4MiB", "--spill=disk,1GiB", "a.scm", "32", code=1)
-        self.assertIn("needs all of them, 8388608 bytes, and --memory has 4194304; fewer tiles, as no part of less than 4096 bytes goes to the file, or more memory", done.errors)
+        self.assertIn("needs 10489888 bytes at once, and --memory has 4194304; fewer tiles, as no part of less than 4096 bytes goes to the file, or --memory=16384KiB", done.errors)
         self.assertNotIn("in the file", self.vmrun("--memory=32MiB", "--spill=disk,1GiB", "--explain", "a.scm", "32").errors)
 
     def test_tiles_leave_room_for_the_file(self):

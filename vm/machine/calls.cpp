@@ -294,6 +294,7 @@ void Engine::fail(bool no_match, Value v) const {
       message += text::shortened(text, kMost);
     if (message.size() > kMost) break;
   }
+  if (list.is_pair()) tensors::refuse_escaping(*this, list.pair()->cdr);
   throw UserError(message, list);
 }
 

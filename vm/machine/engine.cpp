@@ -179,7 +179,7 @@ std::optional<Status> Engine::go_on() {
       holders.insert(0, e.what());
       if (memory) holders += on_device ? device_hints(*this) : memory_hints(*this);
       if (const ops::SpillFile* const file = spill_file(); memory && file != nullptr && !file->refusal().empty())
-        holders += "\n  nothing more could be put aside: " + file->refusal();
+        holders += "\n  nothing more could be put aside: " + file->refusal() + file_hint(*this, file->most_bytes());
     } catch (const std::bad_alloc&) {
       holders.clear();
     }

@@ -313,6 +313,8 @@ public:
   value::Charged repeats_charged{heap_};
   bool refused_step_undone = false; // the step that was refused memory last may be done again
   std::int64_t tiled_borders = 0;   // bytes that the last call of `tiled` keeps in memory, for hints; no state
+  std::int64_t tiled_needs = 0;     // bytes that its derivative is foreseen to need of the memory
+  std::int64_t tiled_file = 0;      // and of the file, for all that may go there
   std::uint64_t next_tag = 1;       // of j* invocations; part of the machine state
   std::string unreached;            // the place of the first update whose value depends on no leaf, for hosts; no state
   std::uint64_t work_needed = 0;    // after Status::out_of_work: the least that the instruction takes beyond the count

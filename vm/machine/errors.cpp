@@ -38,7 +38,10 @@ Error located(const Engine& engine, const std::string& message, bool behind) {
       error.span = span;
       error.source = &m.sources[span.file];
       // The error is the library's, the location is the user's: say which procedure the user called.
-      if (!library_name.empty() && !message.starts_with(library_name + ":")) error.message = library_name + ": " + message;
+      // That it asked for the size of a file is its own affair.
+      constexpr std::string_view kAsked = "file-size: ";
+      if (!library_name.empty() && !message.starts_with(library_name + ":"))
+        error.message = library_name + ": " + message.substr(message.starts_with(kAsked) ? kAsked.size() : 0);
     }
     if (error.chain.size() < kMostCalls)
       error.chain.push_back({procedure, span.file < m.sources.size() ? location_text(m.sources[span.file], span) : ""});

@@ -26,6 +26,8 @@ Error located(const Engine& engine, const std::string& message, bool behind = fa
 // For memory that is used up: procedures that wait for one another in great numbers, and a tape that checkpointing would spare.
 // Lines to follow a message; empty if nothing is known.
 std::string memory_hints(const Engine& engine);
+// Behind the words that a file for tensors of so many bytes is full.
+std::string file_hint(const Engine& engine, std::int64_t bytes);
 // The same where a device has no room, of what does not speak of the machine's own budget.
 std::string device_hints(const Engine& engine);
 // What was probably meant where something else was expected: a list that was not quoted, commas in one, a list for a tensor or

@@ -117,6 +117,10 @@ std::string array_hint(const Engine& engine) {
 std::string memory_hints(const Engine& engine) {
   return tape_hint(engine) + operator_hint(engine) + borders_hint(engine) + recursion_hint(engine) + array_hint(engine);
 }
+std::string file_hint(const Engine& engine, std::int64_t bytes) {
+  if (engine.tiled_file <= bytes) return "";
+  return fmt::format("; one of {}KiB should hold the borders of what is tiled", engine.tiled_file >> 10);
+}
 std::string device_hints(const Engine& engine) { return tape_hint(engine); }
 
 namespace {

@@ -7,6 +7,8 @@
 #include "vm/machine/errors.h"
 #include "vm/machine/places.h"
 #include "vm/machine/tensor_operands.h"
+#include "vm/value/charged.h"
+#include "vm/value/children.h"
 
 #include <fmt/format.h>
 
@@ -18,6 +20,7 @@ namespace cairn::machine::tensors {
 using bytecode::TensorProcedure;
 using ops::OperatorError;
 using ops::Tensor;
+using value::Frame;
 using value::Owned;
 
 namespace {
@@ -163,6 +166,63 @@ void refuse_recorded(const Engine& engine, std::string_view who) {
   throw print::RecordedError::of_elements(library.empty() ? fmt::format("{}: ", who) : "", instead);
 }
 
+namespace {
+
+// Calls stops(recording), the text of a recording, for what stands for an input of one and can be reached, each once, until that
+// holds; whether it did. All that is recorded is made of such inputs.
+template <class F> bool any_recording_in(const Engine& engine, Value v, F&& stops) {
+  Heap& heap = engine.accounts();
+  value::ChargedStack<value::Object*> pending(heap);
+  value::ChargedSet<const value::Object*> met{value::ChargedAllocator<const value::Object*>(heap)};
+  const auto push = [&](value::Object* o) {
+    if (o != nullptr && (o->count == 1 || met.insert(o).second)) pending.push_back(o);
+  };
+  bool stopped = false;
+  const auto look = [&](Value held) {
+    if (stopped || !held.is_object()) return;
+    if (is_recorded(held) && value::is_string(slots_of_recorded(held)[kResult]))
+      stopped = stops(slots_of_recorded(held)[kResult]);
+    push(value::object_of(held));
+  };
+  look(v);
+  while (!stopped && !pending.empty()) {
+    value::Object* const o = pending.back();
+    pending.pop_back();
+    value::for_each_child(o, [&](Value held, std::uint32_t) { look(held); });
+    if (o->kind == value::Kind::frame) push(static_cast<Frame*>(o)->parent);
+    if (o->kind != value::Kind::capsule) continue;
+    const auto* const capsule = static_cast<const Capsule*>(static_cast<value::NativeObject*>(o)->native);
+    look(capsule->value);
+    for (const Run& run : capsule->runs) push(run.top);
+  }
+  return stopped;
+}
+
+} // namespace
+
+bool holds_recorded(const Engine& engine, Value v, Value recording) {
+  return any_recording_in(engine, v, [&](Value one) { return one == recording; });
+}
+
+// Whoever records holds the text of the recording until what it was given has returned.
+void refuse_escaping(const Engine& engine, Value irritants) {
+  std::size_t inside = engine.runs.size();
+  while (inside > 0 && engine.runs[inside - 1].kind != RunKind::guarded) --inside;
+  if (inside == 0) return;
+  const auto begun_inside = [&](Value recording) {
+    bool held = false;
+    for (std::size_t i = inside - 1; i < engine.runs.size(); ++i)
+      for (Frame* f = engine.runs[i].top; f != nullptr && !held; f = f->parent)
+        value::for_each_child(f, [&](Value v, std::uint32_t) { held = held || v == recording; });
+    return held;
+  };
+  if (any_recording_in(engine, irritants, begun_inside))
+    throw print::RecordedError("this error has an irritant that holds a tensor of which only type and sizes are known, since a "
+                               "procedure given to `tiled` "
+                               "runs once on sizes alone, and its handler is outside of that: handle it within that procedure, "
+                               "or give the sizes, (size t)");
+}
+
 Value stopped(Engine& engine, Value recorded) {
   Heap& heap = engine.heap();
   Owned operands(heap, value::kNull);
@@ -291,10 +351,23 @@ Value apply_by_name(Engine& engine, std::span<const Value> operands, std::uint64
   return apply(engine, op.id, listed.values(), listed.consumed());
 }
 
-Value apply_unread_by_name(Engine& engine, std::span<const Value> operands) {
-  const ops::Operator& op = operator_named(engine, "%apply-unread", operands[0]);
-  const Listed listed(engine, "%apply-unread", op, operands[1], false);
-  return apply_unread(engine, op.id, listed.values());
+Value apply_again(Engine& engine, std::span<const Value> operands, std::uint64_t consumed) {
+  constexpr std::string_view kWho = "%apply-recorded";
+  const ops::Operator& op = operator_named(engine, kWho, operands[0]);
+  const auto how = [&](std::string_view name) {
+    return value::is_symbol(operands[3]) && value::as_text(operands[3])->view() == name;
+  };
+  const bool unread = how("unread");
+  const Listed listed(engine, kWho, op, operands[1], !unread && (consumed & 2) != 0);
+  if (unread) return apply_unread(engine, op.id, listed.values());
+  try {
+    return apply(engine, op.id, listed.values(), listed.consumed());
+  } catch (const NotANumber& e) {
+    const std::string place = place_of(engine, place_of_number(engine, operands[2]));
+    throw ProgramError(fmt::format("{}{}: element {} of {} of shape {} is a NaN", e.who,
+                                   place.empty() ? "" : fmt::format(" (in {})", place), e.element,
+                                   how("tile") ? "a tile" : "the result", e.shape));
+  }
 }
 
 Value derivative_reads(Engine& engine, std::span<const Value> operands) {

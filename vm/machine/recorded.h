@@ -35,6 +35,11 @@ Value procedure_of_recorded(Engine& engine, bytecode::TensorProcedure which, std
 // Of who looks at elements or takes the derivative by them; a procedure of the library that does is named by whoever locates the
 // error.
 [[noreturn]] void refuse_recorded(const Engine& engine, std::string_view who);
+// Whether a value holds something of a recording, a text that is known by itself. What procedures and capsules hold counts.
+bool holds_recorded(const Engine& engine, Value v, Value recording);
+// Of the irritants of an error that may go to a handler: RecordedError where they hold something of a recording that began behind
+// it, as there nothing could be done with that.
+void refuse_escaping(const Engine& engine, Value irritants);
 // The same tensor, through which no derivative passes: made by the operator stop-gradient of the library (owned).
 Value stopped(Engine& engine, Value recorded);
 
@@ -44,8 +49,8 @@ bool key_of_value(Value v, std::uint64_t& key);
 
 // (apply-operator name operands): the operator on a list of operands. `consumed`: by operand of this procedure.
 Value apply_by_name(Engine& engine, std::span<const Value> operands, std::uint64_t consumed);
-// (%apply-unread name operands)
-Value apply_unread_by_name(Engine& engine, std::span<const Value> operands);
+// (%apply-recorded name operands place how)
+Value apply_again(Engine& engine, std::span<const Value> operands, std::uint64_t consumed);
 // (%derivative-reads? name i), (%derivative-reads? name #f): the result
 Value derivative_reads(Engine& engine, std::span<const Value> operands);
 // (%passes-derivative? name i)

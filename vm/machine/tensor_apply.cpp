@@ -418,13 +418,15 @@ void look_for_nan(Engine& engine, std::string_view who, const Tensor& t, std::st
   for (ops::Pieces piece(t.shape); piece.there(); piece.next()) {
     std::vector<double> numbers = engine.tensors().runtime.read_numbers(piece.of(t));
     auto found = std::find_if(numbers.begin(), numbers.end(), [](double d) { return d != d; });
-    if (found != numbers.end())
-      throw ProgramError(fmt::format("{}{}: element {} of the result of shape {} is a NaN", who, where,
-                                     piece.first() + (found - numbers.begin()), t.shape.text()));
+    if (found != numbers.end()) throw NotANumber(who, where, piece.first() + (found - numbers.begin()), t.shape);
   }
 }
 
 } // namespace
+
+NotANumber::NotANumber(std::string_view who_made, std::string_view where, std::int64_t number, const ops::Shape& of)
+    : ProgramError(fmt::format("{}{}: element {} of the result of shape {} is a NaN", who_made, where, number, of.text())),
+      who(who_made), shape(of.text()), element(number) {}
 
 void check_nan(Engine& engine, std::string_view who, const Tensor& t, std::string_view where) {
   if (engine.options.check_nan && ops::is_floating(t.dtype)) [[unlikely]]

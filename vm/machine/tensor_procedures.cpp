@@ -401,7 +401,8 @@ Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> op
   if (which >= TensorProcedure::file_size) return file_procedure(engine, which, operands);
   if (is_of_boxes(which)) return procedure_of_boxes(engine, which, operands);
   if (which == TensorProcedure::memory_budget) return engine.budget_asked ? value::integer(engine.state_budget) : value::kFalse;
-  if (which == TensorProcedure::file_budget) return value::integer(engine.may_spill() ? engine.state_spill : 0);
+  if (which == TensorProcedure::file_budget)
+    return value::integer(engine.may_spill() || !operands.empty() ? engine.state_spill : 0);
   if (which == TensorProcedure::device_budget) return device_budget(engine, operands[0]);
   if (which == TensorProcedure::note_tiles) return note_tiles(engine, operands);
   if (which == TensorProcedure::text_of_place) return text_of_place(engine, operands[0]);
@@ -410,12 +411,14 @@ Value procedure(Engine& engine, TensorProcedure which, std::span<const Value> op
   Value v = operands[0];
   if (which == TensorProcedure::put_aside) return put_aside(engine, v, operands[1] != value::kFalse);
   if (which == TensorProcedure::apply_operator) return apply_by_name(engine, operands, consumed);
-  if (which == TensorProcedure::apply_unread) return apply_unread_by_name(engine, operands);
+  if (which == TensorProcedure::apply_recorded) return apply_again(engine, operands, consumed);
   if (which == TensorProcedure::derivative_reads) return derivative_reads(engine, operands);
   if (which == TensorProcedure::operand_regions) return operand_regions(engine, operands);
   if (which == TensorProcedure::passes_derivative) return passes_derivative(engine, operands);
-  if (which == TensorProcedure::refuse_recorded)
+  if (which == TensorProcedure::refuse_recorded) {
+    if (operands.size() == 3 && !holds_recorded(engine, operands[1], operands[2])) return value::kUnspecified;
     throw print::RecordedError(value::is_string(v) ? std::string(value::as_text(v)->view()) : engine.describe(v));
+  }
   if (which == TensorProcedure::is_recorded) return value::boolean(is_recorded(v));
   if (which == TensorProcedure::is_tensor) return value::boolean(is_operand(v));
   if (which == TensorProcedure::list_to_tensor) return list_to_tensor(engine, operands);

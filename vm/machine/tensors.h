@@ -153,6 +153,12 @@ Value number_of(const ops::Tensor& weak);
 ops::Tensor weak(const Engine& engine, Value number);
 // The reverse rule of the record that is swept next on the tape.
 void sweep(Engine& engine, Tape& tape);
+// What check_nan throws.
+struct NotANumber : ProgramError {
+  NotANumber(std::string_view who, std::string_view where, std::int64_t element, const ops::Shape& shape);
+  std::string who, shape;
+  std::int64_t element;
+};
 // With the option check_nan: an error in the name of `who` if the tensor has a NaN.
 void check_nan(Engine& engine, std::string_view who, const ops::Tensor& t, std::string_view where = "");
 // Adds to the cotangent of a node.

@@ -64,6 +64,8 @@ Value shown_operator(Engine& engine, Value name) { return engine.heap().make_sym
 
 Value note_tiles(Engine& engine, std::span<const Value> operands) {
   engine.tiled_borders = whole_number(operands[1]) - whole_number(operands[2]);
+  engine.tiled_needs = whole_number(operands[4]);
+  engine.tiled_file = whole_number(operands[5]);
   explain::Recorder* const recorder = engine.recorder.get();
   if (recorder == nullptr || !(recorder->wishes.text || recorder->wishes.keep)) return value::kUnspecified;
   try {

@@ -68,6 +68,9 @@ std::string CheckpointState::memory_hint(const Engine& engine) const {
   } catch (const ops::Cancelled&) { // the program ends in any case, and does so at once
     return "\n  it was cancelled while a budget that does was looked for";
   }
+  if (!enough && engine.tiled_needs > static_cast<std::int64_t>(budget))
+    return fmt::format("\n  what the gradient needs cannot be told beforehand; what is tiled should do with --memory={}",
+                       explain::size_in_kib(static_cast<std::uint64_t>(engine.tiled_needs)));
   if (!enough)
     return fmt::format(
         "\n  what the gradient needs cannot be told beforehand; try --memory={}, and twice as much again if that does not do",
