@@ -170,8 +170,10 @@ namespace {
 
 // Calls stops(recording), the text of a recording, for what stands for an input of one and can be reached, each once, until that
 // holds; whether it did. All that is recorded is made of such inputs.
-template <class F> bool any_recording_in(const Engine& engine, Value v, F&& stops) {
+template <class F> bool any_recording_in(Engine& engine, Value v, F&& stops) {
+  constexpr std::uint64_t kBetweenPolls = 4096;
   Heap& heap = engine.accounts();
+  std::uint64_t seen = 0;
   value::ChargedStack<value::Object*> pending(heap);
   value::ChargedSet<const value::Object*> met{value::ChargedAllocator<const value::Object*>(heap)};
   const auto push = [&](value::Object* o) {
@@ -186,6 +188,7 @@ template <class F> bool any_recording_in(const Engine& engine, Value v, F&& stop
   };
   look(v);
   while (!stopped && !pending.empty()) {
+    if (++seen % kBetweenPolls == 0) engine.meter().poll();
     value::Object* const o = pending.back();
     pending.pop_back();
     value::for_each_child(o, [&](Value held, std::uint32_t) { look(held); });
@@ -200,12 +203,12 @@ template <class F> bool any_recording_in(const Engine& engine, Value v, F&& stop
 
 } // namespace
 
-bool holds_recorded(const Engine& engine, Value v, Value recording) {
+bool holds_recorded(Engine& engine, Value v, Value recording) {
   return any_recording_in(engine, v, [&](Value one) { return one == recording; });
 }
 
 // Whoever records holds the text of the recording until what it was given has returned.
-void refuse_escaping(const Engine& engine, Value irritants) {
+void refuse_escaping(Engine& engine, Value irritants) {
   std::size_t inside = engine.runs.size();
   while (inside > 0 && engine.runs[inside - 1].kind != RunKind::guarded) --inside;
   if (inside == 0) return;

@@ -36,10 +36,10 @@ Value procedure_of_recorded(Engine& engine, bytecode::TensorProcedure which, std
 // error.
 [[noreturn]] void refuse_recorded(const Engine& engine, std::string_view who);
 // Whether a value holds something of a recording, a text that is known by itself. What procedures and capsules hold counts.
-bool holds_recorded(const Engine& engine, Value v, Value recording);
+bool holds_recorded(Engine& engine, Value v, Value recording);
 // Of the irritants of an error that may go to a handler: RecordedError where they hold something of a recording that began behind
 // it, as there nothing could be done with that.
-void refuse_escaping(const Engine& engine, Value irritants);
+void refuse_escaping(Engine& engine, Value irritants);
 // The same tensor, through which no derivative passes: made by the operator stop-gradient of the library (owned).
 Value stopped(Engine& engine, Value recorded);
 
