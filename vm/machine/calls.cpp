@@ -278,7 +278,7 @@ Value Engine::host(std::uint16_t import, Frame* frame, std::span<const std::uint
 bool Engine::perform_run_instruction(const Word* instruction) { return run_operators.perform(*this, instruction); }
 
 // (error message irritant ...), its list in v; or a value that matches no pattern.
-void Engine::fail(bool no_match, Value v) const {
+void Engine::fail(bool no_match, Value v) {
   if (no_match) throw ProgramError(fmt::format("no pattern matches {}{}", describe(v), hint_of_operand("a pattern", primal(v))));
   constexpr std::size_t kMost = 2000;
   const Value list = v;

@@ -242,7 +242,7 @@ public:
   Value tensor(std::uint16_t which, Frame* frame, std::span<const std::uint16_t> fields);
   Value host(std::uint16_t import, Frame* frame, std::span<const std::uint16_t> fields);
   bool perform_run_instruction(const Word* instruction); // as in RunOperators; a handler calls nothing by a pointer
-  [[noreturn]] void fail(bool no_match, Value v) const;
+  [[noreturn]] void fail(bool no_match, Value v);
   // Whether an error in the program has a handler; then it is handled as soon as execution goes on.
   bool has_handler(const ProgramError& error);
   // Devices are made when the first tensor is.
