@@ -26,10 +26,10 @@
   (let* ((view (%view-of nodes leaves wanted to-file))
          (steps (%steps nodes leaves view counts inputs devices)) (layouts (%layouts steps nodes wanted counts))
          (kept (%kept-parts steps layouts view)) (varying-leaves (vector-map %leaf-varies? leaves)) (varying (%varying nodes inputs varying-leaves)))
+    (if (memory-budget) (for-each (lambda (step) (%check-that-it-fits step layouts view counts)) steps))
     (let ((takes (map (lambda (step) (if (eq? (car step) 'segment) (%all-tiles-take (cdr step) view) #f)) steps))
           (plan (vector nodes steps layouts outputs varying varying-leaves (%aside? steps kept view) devices (%places layouts nodes) #f
                         (%takers layouts view) kept)))
-      (if (memory-budget) (for-each (lambda (step) (%check-that-it-fits step layouts view counts)) steps))
       (let ((needs (if (memory-budget) (%sweep-needs plan takes inputs leaves view) '(0 . 0))))
         (if (if (memory-budget) (if to-file #f (%any? (lambda (n) (vector-ref varying n)) outputs)) #f) (%check-that-borders-fit plan takes needs view))
         (%note-plan plan takes needs view))

@@ -1,4 +1,5 @@
 ; Interpolation by tiles, by any factor: values, derivatives of the first and second order, and that it is one segment with what is around it.
+; timeout: 150
 (define (show x) (write x) (newline))
 (define x (randn '(2 3 11 7) 'f64 #f 1))
 (define w (randn '(3 3 3 3) 'f64 #f 2))
