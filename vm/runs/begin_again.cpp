@@ -457,12 +457,14 @@ void end_own_survey(Engine& engine, CheckpointState& s) {
     return;
   }
   if (!fits && s.total_known) refuse_hopeless(engine, s, least);
-  if (fits)
+  if (fits) {
     s.first.tried = true;
-  else if (s.begun_again < kSurveys)
-    planned = survey(engine, s), ++s.begun_again;
-  else
+  } else if (s.begun_again < kSurveys) {
+    planned = survey(engine, s);
+    ++s.begun_again;
+  } else {
     planned = with_few_states(s, s.begun_again++);
+  }
   want(!s.start.empty() || kept_start(s) != nullptr);
   reset(engine, s, std::move(planned));
   if (engine.recorder != nullptr) record_beginning(engine, s);
