@@ -16,6 +16,11 @@ using ops::Tensor;
 namespace {
 
 constexpr std::string_view kSeparators = ",;|:\t ";
+constexpr std::size_t kColumnsBetweenPolls = 1024; // of a row, whose columns may be as many as the file has bytes
+
+void goes_on(FileCall& call, std::size_t column) {
+  if (column % kColumnsBetweenPolls == 0) call.engine.meter().poll();
+}
 
 // In the separator's place a type may stand.
 bool is_type_alone(FileCall& call) { return call.operands.size() == 2 && value::is_symbol(call.operands[1]); }
@@ -103,6 +108,7 @@ void look_at(FileCall& call, std::string_view text, char separator, std::optiona
       columns.named = !has_number(fields);
       if (columns.named) {
         for (const std::string_view field : fields) {
+          goes_on(call, columns.names.size());
           columns.memory.grow(static_cast<std::int64_t>(field.size() + 3 * sizeof(std::string)));
           columns.names.emplace_back(field);
         }
@@ -113,6 +119,7 @@ void look_at(FileCall& call, std::string_view text, char separator, std::optiona
       rows.wrong(fmt::format("{} fields, and {} in the line before; a separator is given as in (read-table path #\\;)",
                              fields.size(), columns.is_text.size()));
     for (std::size_t i = 0; i < fields.size(); ++i) {
+      goes_on(call, i);
       const std::optional<double> d = columns.is_text[i] != 0 ? 0 : formats::field_number(fields[i]);
       if (!d) columns.is_text[i] = 1;
       if (integers && d && columns.no_integers[i].line == 0 && !is_held(*d, *type)) columns.no_integers[i] = {*d, rows.line()};
@@ -154,6 +161,7 @@ void read_texts(FileCall& call, std::string_view text, char separator, Columns& 
   while (rows.next(fields)) {
     call.engine.meter().poll();
     for (std::size_t i = 0; i < fields.size(); ++i) {
+      goes_on(call, i);
       if (columns.is_text[i] == 0) continue;
       if (fields[i].size() > UINT32_MAX) rows.wrong("a field of more bytes than a string can have");
       value::Pair* const pair = call.heap.cons(call.heap.make_string(fields[i]), value::kNull).pair();
@@ -180,6 +188,7 @@ Value read_table(FileCall& call) {
     value::ChargedVector<value::Pair*> cells(count, nullptr, call.heap);
     value::Owned list(call.heap, value::kNull);
     for (std::size_t i = count; i-- > 0;) {
+      goes_on(call, i);
       const bool no_tensor = columns.is_text[i] != 0 || columns.rows == 0;
       list.push(no_tensor ? value::kNull : tensor_of_column(call, columns, i, type));
       cells[i] = list.v.pair();
@@ -187,7 +196,10 @@ Value read_table(FileCall& call) {
     if (std::find(columns.is_text.begin(), columns.is_text.end(), 1) != columns.is_text.end())
       read_texts(call, view(text), separator, columns, cells);
     value::Owned names(call.heap, value::kNull);
-    for (std::size_t i = columns.names.size(); i-- > 0;) names.push(call.heap.make_string(columns.names[i]));
+    for (std::size_t i = columns.names.size(); i-- > 0;) {
+      goes_on(call, i);
+      names.push(call.heap.make_string(columns.names[i]));
+    }
     return call.heap.cons(names.take(), list.take());
   });
 }
