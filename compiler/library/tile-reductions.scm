@@ -201,8 +201,9 @@
                        (if stays? (* step (car counts)) step))))))
 (define (%plus a b) (cond ((eqv? b 0) a) ((eqv? a 0) b) (else (+ a b))))
 
-; --- derivatives. What comes through a reduction is added to the cotangent of each part when its tile is swept: a term is a procedure of that, or 0, of
-; the part, and of the tile.
+; --- derivatives. What comes through a reduction is added to the cotangent of each part when its tile is swept. A term is a procedure of that, or 0, of
+; the part, and of the tile; of sums and means #(places cotangent), of variances #(places factor mean), as what is added of a mean and of a variance,
+; which each norm has, is added in one pass over memory.
 
 (define (%with-term n values c terms plan)
   (let* ((node (vector-ref (%plan-nodes plan) n)) (number (cdar (%node-operands node))))
@@ -212,15 +213,13 @@
         terms)))
 (define (%term n values c places plan)
   (let* ((nodes (%plan-nodes plan)) (node (vector-ref nodes n)) (beside (vector-ref values (%beside n plan))))
-    (define (alone c)
-      (lambda (sum part tile) (let ((term (%there-of c places tile part))) (if (tensor? sum) (+ sum term) (expand-tensor term (size part))))))
     (define (times c f known)
       (lambda (sum part tile)
         (let ((factor (%there-of c places tile part)) (x (f part (%there-of known places tile part)))) (if (tensor? sum) (weighted-sum sum x 1 factor) (* factor x)))))
     (case (%node-operator node)
-      ((sum) (alone c))
-      ((mean) (alone (/ c (%reduced-count node nodes))))
-      ((variance) (times (/ (* 2 c) (%reduced-count node nodes)) - beside))
+      ((sum) (vector places c))
+      ((mean) (vector places (/ c (%reduced-count node nodes))))
+      ((variance) (vector places (/ (* 2 c) (%reduced-count node nodes)) beside))
       ((sum-of-exponentials) (times c (lambda (part most) (exp (- part most))) (vector-ref values (cdr (caddr (%node-operands node))))))
       ((logsumexp) (times c %slope-of-log-of-sum beside))
       (else
@@ -231,7 +230,20 @@
              (if (tensor? sum) (+ sum term) term))))))))
 ; As the operator has it: infinitely much is all of the sum, infinitely little none of it.
 (define (%slope-of-log-of-sum part y) (exp (where (= part -inf.0) -inf.0 (where (= part y) 0 (- part y)))))
-(define (%with-terms c terms part tile) (fold-left (lambda (c term) (term c part tile)) c terms))
+(define (%with-terms c terms part tile)
+  (define (there term i) (%there-of (vector-ref term i) (vector-ref term 0) tile part))
+  (define (of-variance? term) (if (vector? term) (= 3 (vector-length term)) #f))
+  (let %terms/loop ((c c) (terms terms))
+    (if (null? terms)
+        c
+        (let ((term (car terms)) (more (cdr terms)))
+          (cond ((procedure? term) (%terms/loop (term c part tile) more))
+                ((of-variance? term)
+                 (let ((x (- part (there term 2)))) (%terms/loop (if (tensor? c) (weighted-sum c x 1 (there term 1)) (* (there term 1) x)) more)))
+                ((not (tensor? c)) (%terms/loop (expand-tensor (there term 1) (size part)) more))
+                ((if (pair? more) (of-variance? (car more)) #f)
+                 (let ((other (car more))) (%terms/loop (apply-operator '%add-deviations (list c (there term 1) part (there other 2) (there other 1))) (cdr more))))
+                (else (%terms/loop (+ c (there term 1)) more)))))))
 ; Of a part that is not kept, within the tape of its tile: a number whose derivative these are. Its cotangent is 1.
 (define (%as-terms part terms tile)
   (%with-rules (lambda ((list part)) (fill '() 0 (tensor-type part) (tensor-residence part)))

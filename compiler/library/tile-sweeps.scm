@@ -120,8 +120,8 @@
     (let %sweep/loop ((tile 0) (done '()) (given given) (sums (%with-values outputs (map (lambda (n) 0) outputs) sums)) (dleaves dleaves))
       (cond ((if (< tile tiles) (< (length done) (%in-work deals)) #f)
              (let* ((work (%tile-work segment prepared tile)) (deal (%deal-of tile deals))
-                    (c (map (lambda (n sum box) (if box (%cotangent-of-part n sum tile box values terms plan) '())) outputs given (caddr work)))
-                    (given (%without-part tile outputs given plan)))
+                    (parts (map (lambda (n sum box) (if box (%part-of-sum n sum tile box plan) '())) outputs given (caddr work)))
+                    (given (%without-part tile outputs given plan)) (c (%cotangents-of-parts outputs parts tile values terms plan)))
                (%sweep/loop (+ tile 1)
                             (if (%any? tensor? c)
                                 (append done (list (cons (%of-numbers from inputs (cadr work)) (swept tile work c (car deal) (cdr deal)))))
@@ -152,11 +152,17 @@
   (map (lambda (n x) (let ((at (memv n some))) (if at (list-ref new (- (length some) (length at))) x))) numbers l))
 
 ; Of what is not kept there are no parts to make terms of before its tile is computed again: there it ends in a number (%as-terms).
-(define (%cotangent-of-part n sum tile box values terms plan)
-  (let ((node (vector-ref (%plan-nodes plan) n)) (c (cond ((eqv? sum 0) 0) ((%layout n plan) (vector-ref sum tile)) (else (%slice sum box)))))
-    (cond ((%only-terms? n terms plan) (fill '() 1 (%node-type node) (%node-residence node)))
-          ((pair? (vector-ref terms n)) (%with-terms c (vector-ref terms n) (vector-ref (vector-ref values n) tile) tile))
-          (else c))))
+(define (%cotangent-of-part n c tile values terms plan)
+  (cond ((%only-terms? n terms plan) (let ((node (vector-ref (%plan-nodes plan) n))) (fill '() 1 (%node-type node) (%node-residence node))))
+        ((pair? (vector-ref terms n)) (%with-terms c (vector-ref terms n) (vector-ref (vector-ref values n) tile) tile))
+        (else c)))
+; Each is given up before it grows, so that this happens in its memory.
+(define (%cotangents-of-parts numbers parts tile values terms plan)
+  (if (null? numbers)
+      '()
+      (let* ((n (car numbers)) (c (car parts)) (parts (cdr parts)) (c (if (null? c) '() (%cotangent-of-part n c tile values terms plan))))
+        (cons c (%cotangents-of-parts (cdr numbers) parts tile values terms plan)))))
+(define (%part-of-sum n sum tile box plan) (cond ((eqv? sum 0) 0) ((%layout n plan) (vector-ref sum tile)) (else (%slice sum box))))
 (define (%only-terms? n terms plan) (if (pair? (vector-ref terms n)) (not (%parts-kept? n plan)) #f))
 ; What is read now is read no more.
 (define (%without-part tile outputs given plan)

@@ -1,4 +1,4 @@
-// What rules of optimisers are made of. Each has a slope by each operand, a formula that serves terms and tensors: the forward
+// What rules of optimisers, and derivatives by tiles, are made of. Each has a slope by each operand, a formula that serves terms and tensors: the forward
 // and the reverse rule follow.
 #include "ops/cpu/elements/updates.h"
 #include "ops/operators/definitions.h"
@@ -41,6 +41,7 @@ Made operator+(const Made& a, double b) {
   return {a.runtime, a.runtime->apply(OperatorId::add, {a.tensor, weak_number(b, false)})};
 }
 Made operator+(const Made& a, const Made& b) { return applied(OperatorId::add, a, b); }
+Made operator-(const Made& a, const Made& b) { return applied(OperatorId::sub, a, b); }
 Made operator*(const Made& a, double b) {
   return {a.runtime, a.runtime->apply(OperatorId::mul, {a.tensor, weak_number(b, false)})};
 }
@@ -70,6 +71,22 @@ struct WeightedSquareSum {
       return part * in(0);
     default:
       return part * in(1) * in(1);
+    }
+  }
+};
+
+struct AddDeviations {
+  static constexpr unsigned operands = 5;
+  template <class N, class In> static N with_slope(const N& part, unsigned i, const In& in) {
+    switch (i) {
+    case 2:
+      return part * in(4);
+    case 3:
+      return -(part * in(4));
+    case 4:
+      return part * (in(2) - in(3));
+    default:
+      return part;
     }
   }
 };
@@ -236,6 +253,7 @@ namespace definitions {
 
 constinit const Definition weighted_sum = update<WeightedSum>(cpu::weighted_sum);
 constinit const Definition weighted_square_sum = update<WeightedSquareSum>(cpu::weighted_square_sum);
+constinit const Definition add_deviations = update<AddDeviations>(cpu::add_deviations);
 constinit const Definition adam_update = adam_update_definition();
 constinit const Definition adam_step = update<AdamStep>(cpu::adam_step);
 

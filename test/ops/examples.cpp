@@ -45,6 +45,8 @@ std::vector<Example> examples(Device& elsewhere) {
     all.push_back(Example{op, {the(0), in({3, 2}), in({2}), in({3, 1})}, {}});
     all.push_back(Example{op, {permuted(in({2, 3}), {1, 0}), in({3, 2}), the(2), the(.25)}, {}});
   }
+  all.push_back(Example{O::add_deviations, {in({2, 3, 4}), in({3, 1}), in({2, 3, 4}), in({3, 1}), in({3, 1})}, {}});
+  all.push_back(Example{O::add_deviations, {permuted(in({2, 3}), {1, 0}), in({3, 2}), in({2}), in({3, 2}), in({3, 1})}, {}});
   all.push_back(Example{O::adam_step, {in({3, 4}), in({3, 4}), in({3, 4}, .5, 2), the(1), the(.1), the(.75)}, {}});
   all.push_back(Example{
       O::adam_update,

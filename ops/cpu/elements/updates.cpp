@@ -21,6 +21,16 @@ template <class T, bool squared> struct WeightedSum {
   }
 };
 
+template <class T> struct AddDeviations {
+  CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
+    auto* o = static_cast<T*>(out);
+    const auto *sum = static_cast<const T*>(in[0]), *term = static_cast<const T*>(in[1]), *x = static_cast<const T*>(in[2]),
+               *mean = static_cast<const T*>(in[3]), *factor = static_cast<const T*>(in[4]);
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < n; ++i) o[i] = (sum[i] + term[i]) + factor[i] * (x[i] - mean[i]);
+  }
+};
+
 template <class T> struct AdamStep {
   CAIRN_INLINE static void run(void* out, const void* const* in, std::int64_t n, double /*parameter*/) {
     auto* o = static_cast<T*>(out);
@@ -89,6 +99,7 @@ template <class OfFloat, class OfDouble> void update(const KernelCall& call) {
 
 void weighted_sum(const KernelCall& call) { update<WeightedSum<float, false>, WeightedSum<double, false>>(call); }
 void weighted_square_sum(const KernelCall& call) { update<WeightedSum<float, true>, WeightedSum<double, true>>(call); }
+void add_deviations(const KernelCall& call) { update<AddDeviations<float>, AddDeviations<double>>(call); }
 void adam_step(const KernelCall& call) { update<AdamStep<float>, AdamStep<double>>(call); }
 
 void adam_update(const KernelCall& call) {
