@@ -150,10 +150,13 @@
                         ((pair? whole) (%with-part-put whole part (caar boxes)))
                         (else (with-part whole part (caar boxes))))))
         (cons new (%with-parts wholes (cdr kept) (cdr parts) (cdr boxes) plan)))))
-; A copy, with elements of its own. Nothing is left of the number that the part replaces.
-(define (%own t)
-  (let ((sizes (%channels-last (size t))) (zeros (map (lambda (n) 0) (size t))))
-    (%channels-first (with-part (expand-tensor (fill '() 0 (tensor-type t) (tensor-residence t)) sizes) (permute t (%channels-last (iota (length sizes)))) zeros))))
+; With elements of its own, a copy where these are a part of something larger, or lie otherwise.
+(define (%own t) (%channels-first (apply-operator '%own (list (%turned t)))))
+; Zeros in that place, and the part where its box is there; both lie as borders do.
+(define (%among-zeros part box place)
+  (let ((before (%channels-last (car (%inside place box)))))
+    (%channels-first (pad (%turned part) before (map - (%channels-last (cdr place)) before (%channels-last (cdr box))) 0))))
+(define (%turned t) (permute t (%channels-last (iota (length (size t))))))
 (define (%aside t plan) (%put-aside t (%plan-aside? plan)))
 
 ; --- parts of values, #() where there is no box
@@ -169,26 +172,35 @@
 (define (%slices numbers values boxes plan)
   (map (lambda (n box) (if box (%slice-of (vector-ref values n) n box plan) '())) numbers boxes))
 (define (%slice-of value n box plan)
-  (if (vector? value) (%slice-of-parts value (vector-ref (%plan-nodes plan) n) box (%overlapped n box plan)) (%slice value box)))
+  (if (vector? value) (%slice-of-parts value box (%overlapped n box plan)) (%slice value box)))
 (define (%slice whole box)
   (cond ((%file-array? whole) (%read-box whole box))
         ((not (tensor? whole)) whole)
         ((%same-sizes? (size whole) (cdr box)) whole)
         (else (crop whole (car box) (cdr box)))))
 
-; Of the parts that it overlaps; 0 where none of them is there.
-(define (%slice-of-parts parts node box tiles)
-  (let %slice/loop ((tiles tiles) (whole 0))
-    (if (null? tiles)
-        whole
-        (let* ((place (cdar tiles)) (part (vector-ref parts (caar tiles))))
-          (cond ((not (tensor? part)) (%slice/loop (cdr tiles) whole))
-                ((%same-box? place box) part)
+; Of the parts that it overlaps, the largest piece first, which makes most of it at once; 0 where none of them is there.
+(define (%slice-of-parts parts box tiles)
+  (let ((there (filter (lambda ((cons tile place)) (tensor? (vector-ref parts tile))) tiles)))
+    (define (piece-of (cons tile place) both) (%slice (vector-ref parts tile) (%inside place both)))
+    (if (null? there)
+        0
+        (let* ((first (%most-within box there)) (both (%overlap (cdr first) box)))
+          (cond ((%same-box? (cdr first) box) (vector-ref parts (car first)))
+                ((%same-sizes? (cdr both) (cdr box)) (piece-of first both))
                 (else
-                 (let* ((both (%overlap place box)) (piece (%slice part (%inside place both))))
-                   (if (%same-sizes? (cdr both) (cdr box))
-                       piece
-                       (%slice/loop (cdr tiles) (with-part (if (tensor? whole) whole (%border-of node (cdr box))) piece (car (%inside box both))))))))))))
+                 (let %slice/loop ((tiles there) (whole (%among-zeros (piece-of first both) both box)))
+                   (cond ((null? tiles) whole)
+                         ((eq? (car tiles) first) (%slice/loop (cdr tiles) whole))
+                         (else
+                          (let ((both (%overlap (cdar tiles) box)))
+                            (%slice/loop (cdr tiles) (with-part whole (piece-of (car tiles) both) (car (%inside box both))))))))))))))
+; Of which tile there is most in the box.
+(define (%most-within box tiles)
+  (define (elements tile) (%elements-of (%overlap (cdr tile) box)))
+  (if (null? (cdr tiles))
+      (car tiles)
+      (car (fold-left (lambda (most tile) (let ((n (elements tile))) (if (< (cdr most) n) (cons tile n) most))) (cons #f 0) tiles))))
 
 ; The tiles that a box of a value in parts reaches, (tile . its box).
 (define (%overlapped n box plan)

@@ -181,18 +181,18 @@
   (let ((node (vector-ref (%plan-nodes plan) n)) (counts (%layout n plan)))
     (if counts
         (%plus-to-parts (if (vector? sum) sum (make-vector (apply * counts) 0)) (%overlapped n box plan) node part box own? plan)
-        (%plus-to sum (cons (map (lambda (i) 0) (%node-sizes node)) (%node-sizes node)) part box own? node))))
+        (%plus-to sum (cons (map (lambda (i) 0) (%node-sizes node)) (%node-sizes node)) part box own?))))
 (define (%plus-to-parts sums tiles node part box own? plan)
   (if (null? tiles)
       sums
       (let* ((tile (caar tiles)) (place (cdar tiles)) (sum (vector-ref sums tile)) (sums (vector-update sums tile 0))
              (new (if (%same-box? place box)
-                      (%plus-to sum place part box own? node)
-                      (let ((both (%overlap place box))) (%plus-to sum place (%slice part (%inside box both)) both #f node)))))
+                      (%plus-to sum place part box own?)
+                      (let ((both (%overlap place box))) (%plus-to sum place (%slice part (%inside box both)) both #f)))))
         (%plus-to-parts (vector-update sums tile (%aside new plan))
                         (cdr tiles) node part box own? plan))))
 ; Of a whole that lies in that place.
-(define (%plus-to sum place part box own? node)
+(define (%plus-to sum place part box own?)
   (cond ((tensor? sum) (add-part sum part (car (%inside place box))))
         ((%same-sizes? (cdr place) (cdr box)) (if own? part (%own part)))
-        (else (with-part (%border-of node (cdr place)) part (car (%inside place box))))))
+        (else (%among-zeros part box place))))

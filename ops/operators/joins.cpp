@@ -120,19 +120,23 @@ void infer_pad(const Call& call, ResultTypes& results) {
 void pad_kernel(const KernelCall& call) {
   View to = call.outputs[0], from = call.inputs[0];
   const Attributes& a = call.attributes;
-  bool grows = false, empty = from.elements() == 0;
+  const double number = a.values.size() > 2 && a[2].present() ? a[2].number() : 0;
+  bool empty = from.elements() == 0;
   for (int i = 0; i < to.shape.rank(); ++i) {
     const std::int64_t before = a[0].list()[static_cast<std::size_t>(i)], behind = a[1].list()[static_cast<std::size_t>(i)];
-    grows = grows || before > 0 || behind > 0;
     const std::int64_t first = std::max<std::int64_t>(0, -before);
     const std::int64_t count = from.shape[i] - first - std::max<std::int64_t>(0, -behind);
     empty = empty || count <= 0;
     if (empty) break;
     from = cpu::narrowed(from, i, first, count);
+    if (before > 0) cpu::fill_elements(cpu::narrowed(to, i, 0, before), number);
+    if (behind > 0) cpu::fill_elements(cpu::narrowed(to, i, to.shape[i] - behind, behind), number);
     to = cpu::narrowed(to, i, std::max<std::int64_t>(0, before), count);
   }
-  if (grows || empty) cpu::fill_elements(call.outputs[0], a.values.size() > 2 && a[2].present() ? a[2].number() : 0);
-  if (!empty) cpu::copy_elements(to, from);
+  if (empty)
+    cpu::fill_elements(call.outputs[0], number);
+  else
+    cpu::copy_elements(to, from);
 }
 
 void narrow_pad(const RegionCall& call) {

@@ -66,6 +66,13 @@ void to_device_vjp(const VjpCall& call) {
 
 Tensor view_contiguous(const Call& call, const ResultType&) { return call.inputs[0].contiguous() ? call.inputs[0] : Tensor(); }
 
+// What holds a larger one alive is copied. Bytes of storage are those of the tensor that it was made for, also where another one
+// was written over it.
+Tensor view_own(const Call& call, const ResultType&) {
+  const Tensor& t = call.inputs[0];
+  return t.contiguous() && (!t.storage || t.storage->bytes == t.bytes()) ? t : Tensor();
+}
+
 void same_vjp(const VjpCall& call) {
   if (rules::wanted(call, 0)) call.results[0] = call.cotangents[0];
 }
@@ -316,6 +323,8 @@ constinit const Definition to_device =
     layout_definition(infer_to_device, regions::pointwise, nullptr, nullptr, to_device_vjp, VjpMemory::own);
 constinit const Definition contiguous =
     layout_definition(rules::infer_same, regions::pointwise, cast_kernel, view_contiguous, same_vjp, VjpMemory::shares);
+constinit const Definition own =
+    layout_definition(rules::infer_same, regions::pointwise, cast_kernel, view_own, same_vjp, VjpMemory::shares);
 constinit const Definition view =
     layout_definition(infer_view, kRegionsOfView, view_kernel, view_view, view_vjp, VjpMemory::shares);
 constinit const Definition transpose =

@@ -92,6 +92,7 @@ std::string cell(std::string_view text) {
 // As programs say it; empty: rules alone use it.
 std::string_view said_name(const Operator& op) {
   switch (op.id) {
+  case OperatorId::own:
   case OperatorId::add_deviations:
   case OperatorId::sum_to:
   case OperatorId::prod_along:

@@ -71,7 +71,7 @@ std::vector<Example> examples(Device& elsewhere) {
   all.push_back(Example{O::cast, {in({2, 3})}, {f64}});
   const Attribute there = Attribute::of_device(elsewhere);
   all.push_back(Example{O::to_device, {in({2, 3})}, {there}});
-  all.push_back(Example{O::contiguous, {permuted(in({2, 3}), {1, 0})}, {}});
+  for (const O op : {O::contiguous, O::own}) all.push_back(Example{op, {permuted(in({2, 3}), {1, 0})}, {}});
   all.push_back(Example{O::view, {in({2, 6})}, {list({3, -1, 2})}});
   all.push_back(Example{O::view, {permuted(in({2, 6}), {1, 0})}, {list({12})}});
   all.push_back(Example{O::transpose, {in({2, 3, 4})}, {absent(), absent()}});
