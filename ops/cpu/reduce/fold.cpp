@@ -217,7 +217,9 @@ private:
     alignas(64) std::byte staged[kRowsAtOnce][kFoldBlock * kMostOfElement], fields[kMostOfFields * kFoldBlock];
     const bool in_place = direct_ && stride == 1;
     Pace pace;
+    const bool along_one_axis = gone_.rank == 1, one_after_another = along_one_axis && gone_.last().from == n;
     const auto row_at = [&](std::int64_t row) {
+      if (along_one_axis) return data(base + row * gone_.last().from);
       std::int64_t from = base;
       gone_.add_offsets_of_row(row / gone_.last().size, from, none);
       return data(from + row % gone_.last().size * gone_.last().from);
@@ -232,7 +234,7 @@ private:
           in[r] = in_place ? address : static_cast<const void*>(staged[r]);
           if (!in_place) load(staged[r], address, stride, n);
         }
-        if (in_place) { // rows lie too far apart for the processor to foresee the next ones
+        if (in_place && !one_after_another) { // rows lie too far apart for the processor to foresee the next ones
           for (std::int64_t next = row + at_once; next < std::min(end, row + at_once + kRowsAtOnce); ++next) {
             const char* const address = row_at(next);
             for (std::int64_t byte = 0; byte < n * element_; byte += 64) __builtin_prefetch(address + byte);
