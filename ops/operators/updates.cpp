@@ -1,5 +1,5 @@
-// What rules of optimisers, and derivatives by tiles, are made of. Each has a slope by each operand, a formula that serves terms and tensors: the forward
-// and the reverse rule follow.
+// What rules of optimisers, and derivatives by tiles, are made of. Each has a slope by each operand, a formula that serves terms
+// and tensors: the forward and the reverse rule follow.
 #include "ops/cpu/elements/updates.h"
 #include "ops/operators/definitions.h"
 #include "ops/operators/region_rules.h"

@@ -207,6 +207,7 @@ inline bool Maker::make_any(OperatorId id, Sample& sample) {
     values = {integer(static_cast<std::int64_t>(dtype()))};
     return true;
   case OperatorId::contiguous:
+  case OperatorId::own:
     sample.inputs = {tensor(dtype(), s)};
     return true;
   case OperatorId::view: {

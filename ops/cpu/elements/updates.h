@@ -1,5 +1,5 @@
-// What optimisers do to parameters and their states, and derivatives of variances to cotangents, in one pass over memory each. No products and sums are contracted, so that
-// the bits are those of the operations one after the other.
+// What optimisers do to parameters and their states, and derivatives of variances to cotangents, in one pass over memory each. No
+// products and sums are contracted, so that the bits are those of the operations one after the other.
 #pragma once
 
 #include "ops/operator.h"
