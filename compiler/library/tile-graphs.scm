@@ -119,7 +119,12 @@
 
 ; The numbers of the nodes among operands.
 (define (%nodes-in operands)
-  (append-map (lambda (o) (cond ((eq? (car o) 'node) (list (cdr o))) ((eq? (car o) 'list) (%nodes-in (cdr o))) (else '()))) operands))
+  (if (null? operands)
+      '()
+      (let ((o (car operands)) (others (%nodes-in (cdr operands))))
+        (cond ((eq? (car o) 'node) (cons (cdr o) others))
+              ((eq? (car o) 'list) (append (%nodes-in (cdr o)) others))
+              (else others)))))
 
 ; The operand as operand-regions takes it.
 (define (%described o nodes leaves)

@@ -192,7 +192,7 @@
         (else whole)))
 ; The number of the place over which a tile lies, along the axes that stay; of no tile how many places there are.
 (define (%place-of-tile tile places)
-  (let %place/loop ((counts (vector-ref places 1)) (axes (%node-axes (vector-ref places 0))) (tile tile) (place 0) (step 1))
+  (let %place/loop ((counts (if (vector-ref places 4) '() (vector-ref places 1))) (axes (%node-axes (vector-ref places 0))) (tile tile) (place 0) (step 1))
     (if (null? counts)
         (if tile place step)
         (let ((stays? (if (null? axes) #f (if (car axes) (not (memv (car axes) (vector-ref places 2))) #f))))
