@@ -17,6 +17,7 @@ constexpr std::int64_t kBlock = 512;          // elements staged at a time
 constexpr std::int64_t kPieceOfRow = 8 << 10; // long rows are divided among threads in such pieces
 constexpr std::int64_t kFewElements = 64;     // up to so many, numbers are staged without further ado
 constexpr std::int64_t kShortRow = 64;        // rows up to this length are taken several at a time
+constexpr std::int64_t kRowOfConstants = 256; // and up to this one where what is not beside the last row is the same for all
 constexpr unsigned kOut = kMostOperands;      // index of the output among the operands
 
 template <class To, class From> void load_loop(void* to, const void* from, std::int64_t stride, std::int64_t n) {
@@ -202,11 +203,17 @@ struct Traversal {
   // Short rows that lie behind each other in the output become one long one; operands that are stretched are staged row by row,
   // and those that are the same for every row only once.
   void group_short_rows() {
-    if (rank < 2 || sizes[rank - 1] > kShortRow) return;
+    if (rank < 2 || sizes[rank - 1] > kRowOfConstants) return;
     const std::size_t last = rank - 1, outer = rank - 2;
     const std::int64_t n = sizes[last];
     auto lies_behind = [&](const StagedOperand& o) { return o.strides[outer] == o.strides[last] * n; };
     if (!lies_behind(operands[kOut])) return;
+    for (unsigned k = 0; n > kShortRow && k < inputs; ++k) {
+      const StagedOperand& o = operands[k];
+      if (!o.constant && !lies_behind(o) &&
+          std::any_of(o.strides.begin(), o.strides.begin() + outer + 1, [](auto s) { return s != 0; }))
+        return;
+    }
     for (unsigned k = 0; k < inputs; ++k) {
       StagedOperand& o = operands[k];
       if (!o.constant && !lies_behind(o)) {
