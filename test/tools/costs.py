@@ -7,7 +7,7 @@ import unittest
 import driver
 from driver import ToolTest
 
-RATES = ("step", "record", "operation", "product", "flop", "byte", "fresh", "spill", "encode", "lossy", "lossy_small")
+RATES = ("step", "record", "operation", "taped", "product", "flop", "byte", "fresh", "spill", "encode", "lossy", "lossy_small")
 # Products of matrices of 32 by 32 and sums of 200 numbers by turns: what is run again depends on which of them is said to be dear.
 MIXED = """(define w (rand '(32 32)))
 (define (sums x n) (if (= n 0) x (sums (+ x (* 1e-3 (sin x))) (- n 1))))

@@ -7,6 +7,7 @@
 #include "vm/machine/errors.h"
 #include "vm/machine/places.h"
 #include "vm/runs/marks.h"
+#include "vm/runs/operation_costs.h"
 
 #include <fmt/format.h>
 
@@ -227,7 +228,6 @@ void begin(Engine& engine, const CheckpointState& s, bool whole) {
   opening.serial = s.serial;
   opening.executed = s.executed;
   opening.steps = s.total;
-  opening.record = engine.costs.ticks_of_record();
   opening.whole = whole;
   opening.taping = s.work != nullptr;
   opening.aside = s.aside.size();
@@ -322,10 +322,11 @@ std::uint64_t steps_before(const CheckpointState& s, std::uint32_t slot) {
 void record_action(Engine& engine, const CheckpointState& s, const schedule::Action& action) {
   const bool snapshot = action.kind == schedule::Action::Kind::snapshot;
   without_harm(engine, [&] {
-    engine.recorder->act(action, s.current.position, s.work != nullptr ? s.work->size() : 0,
+    const bool sweeps = action.kind == schedule::Action::Kind::reverse && s.work != nullptr;
+    engine.recorder->act(action, s.current.position, sweeps ? ticks_of_records(engine.costs, *s.work) : 0,
                          snapshot ? snapshot_bytes(s, action.slot) : 0);
     if (snapshot) engine.recorder->gradient().snapshot_sizes.add(steps_before(s, action.slot), snapshot_bytes(s, action.slot));
-    if (action.kind == schedule::Action::Kind::reverse && s.work != nullptr && engine.recorder->detailed()) note_kept(engine, s);
+    if (sweeps && engine.recorder->detailed()) note_kept(engine, s);
   });
 }
 
