@@ -127,6 +127,7 @@ void Recorder::arrive(const Moment& now, std::uint64_t position, std::uint64_t e
   if (was_known || steps == 0) return;
   now_.first_run = last_time_;
   now_.encoding_of_first_run = now_.encoding;
+  now_.operations_of_first_run = now.operations - start_.operations;
 }
 
 void Recorder::act(const schedule::Action& action, std::uint64_t position, std::uint64_t of_records, std::uint64_t bytes) {

@@ -51,6 +51,7 @@ public:
     std::uint64_t in_file = 0, spilled = 0, fetched = 0; // bytes: in a file at the most, all that went there and came back
     std::uint64_t stored = 0;                            // and what that was there
     std::uint64_t encoding = 0;                          // of `time`, encoding with an error and decoding
+    std::uint64_t operations = 0;                        // on tensors
   };
   void begin(Opening opening, const Moment& now);
   // Whether the gradient at hand is that one, and stands where it was left.

@@ -27,6 +27,7 @@ explain::Recorder::Moment moment(const Engine& engine) {
   now.clock = engine.clock;
   now.time = engine.clock * engine.costs.ticks_of_step() +
              engine.modelled_ticks(static_cast<double>(engine.meter().operations()), spent);
+  now.operations = engine.meter().operations();
   now.encoding = engine.costs.ticks_of_lossy(spent.lossy, spent.lossy_small);
   now.level = heap.live_bytes();
   now.peak = heap.highest();
@@ -177,6 +178,7 @@ void foresee_time(const Engine& engine, const CheckpointState& s, explain::Gradi
     const double in_all = steps * static_cast<double>(program_seen(s).records_per_1024_steps) / 1024,
                  numbers = std::min(in_all, steps); // a step makes one at most; the rest are bytes of tensors
     const double unknown = 2 * std::max(0.0, forward - of_steps) + numbers * static_cast<double>(engine.costs.ticks_of_record()) +
+                           static_cast<double>(g.operations_of_first_run) * static_cast<double>(engine.costs.ticks_of_taped()) +
                            static_cast<double>(g.encoding);
     const WeighedPart part = weighed_part(*s.schedule);
     const double sweep = part.run != 0 ? part.swept / part.run * forward : unknown;
