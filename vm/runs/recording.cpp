@@ -214,11 +214,8 @@ ops::streaming::StreamingDevice* streaming_of(const Engine& engine) {
   return engine.tensor_world == nullptr ? nullptr : engine.tensor_world->streaming();
 }
 
-// The machine's, or less if that is what the schedule was told. 0: none.
 std::int64_t budget_of(Engine& engine, const CheckpointState& s) {
-  const std::int64_t budget = engine.heap().budget();
-  const auto told = static_cast<std::int64_t>(engine.schedules[s.spec].memory);
-  return told != 0 && (budget == 0 || told < budget) ? told : budget;
+  return static_cast<std::int64_t>(engine.schedules[s.spec].within(static_cast<std::uint64_t>(engine.heap().budget())));
 }
 
 void begin(Engine& engine, const CheckpointState& s, bool whole) {
