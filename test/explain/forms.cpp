@@ -19,12 +19,11 @@ void record(Recorder& recorder, const std::string& place, std::uint64_t steps) {
   opening.place = place;
   opening.schedule = "tape";
   opening.budget = 1 << 20;
-  opening.record = kStep;
   recorder.begin(opening, {100, 100 * kStep, 1000, 1000, 0, 0});
   recorder.arrive({101, 101 * kStep, 1000, 1000, 0, 0}, 0, 0, 0);
   recorder.act({Action::Kind::tape, steps}, 0, 0, 0);
   recorder.arrive({101 + steps, (101 + steps) * kStep + 50, 4000, 5000, 3000, 0}, steps, steps, steps);
-  recorder.act({Action::Kind::reverse}, steps, 10, 0);
+  recorder.act({Action::Kind::reverse}, steps, 10 * kStep, 0);
   recorder.arrive({105 + steps, (105 + steps) * kStep + 80, 1000, 4500, 0, 0}, steps, steps, steps);
   recorder.finish();
 }

@@ -7,7 +7,7 @@ import unittest
 import driver
 from driver import ToolTest
 
-RATES = ("step", "record", "operation", "product", "flop", "byte", "fresh", "spill", "encode", "lossy", "lossy_small")
+RATES = ("step", "record", "operation", "taped", "product", "flop", "byte", "fresh", "spill", "encode", "lossy", "lossy_small")
 # Products of matrices of 32 by 32 and sums of 200 numbers by turns: what is run again depends on which of them is said to be dear.
 MIXED = """(define w (rand '(32 32)))
 (define (sums x n) (if (= n 0) x (sums (+ x (* 1e-3 (sin x))) (- n 1))))
@@ -55,7 +55,7 @@ class Costs(ToolTest):
 (define (both (cons w x)) ((layers w) x))
 (write (cons checkpoint-*j 1))
 """
-        self.write("products.costs", "step 0\noperation 0\nproduct 1\nflop 0\nbyte 0\nfresh 0\n")
+        self.write("products.costs", "step 0\noperation 0\ntaped 0\nproduct 1\nflop 0\nbyte 0\nfresh 0\n")
         seconds = {}
         for name, gradient in (("one", "(checkpoint-*j (layers w) (rand '(32 32)) 1)"), ("both", "(checkpoint-*j both (cons w (rand '(32 32))) 1)")):
             self.write(f"{name}.scm", layers.replace("(cons checkpoint-*j 1)", f"(car {gradient})"))
@@ -67,12 +67,23 @@ class Costs(ToolTest):
 
     def test_a_sweep_takes_what_the_rules_of_its_operations_do(self):
         """Of flops one by one: tanh has 10 an element, and its rule 1."""
-        self.write("flops.costs", "step 0\nrecord 0\noperation 0\nproduct 0\nflop 1\nbyte 0\nfresh 0\n")
+        self.write("flops.costs", "step 0\nrecord 0\noperation 0\ntaped 0\nproduct 0\nflop 1\nbyte 0\nfresh 0\n")
         self.write("a.scm", "(define (f x) (let loop ((i 0) (x x)) (if (= i 400) (sumall x) (loop (+ i 1) (tanh x)))))\n"
                             "(write (car (checkpoint-*j f (rand '(32 32)) 1)))")
         self.vmrun("--costs=flops.costs", MEMORY, "--explain=a.json", "a.scm")
         seconds = json.loads(self.read("a.json"))["gradients"][0]["seconds_of_one_tape"]
         self.assertAlmostEqual(seconds / (400 * 1024 * (10 + 1) * 1e-9), 1, delta=.02)
+
+    def test_an_operation_on_a_tape_takes_something_by_itself(self):
+        """On one tape it is there once, whether the run is planned or not, and what is foreseen is what the clock of reports counts."""
+        self.write("taped.costs", "step 0\nrecord 0\noperation 0\ntaped 1000\nproduct 0\nflop 0\nbyte 0\nfresh 0\n")
+        self.write("a.scm", "(define (f x) (let loop ((i 0) (x x)) (if (= i 400) (sumall x) (loop (+ i 1) (tanh x)))))\n"
+                            "(write (car (checkpoint-*j f (rand '(32 32)) 1)))")
+        for options in (["--checkpoint=tape"], ["--checkpoint=sqrt"], [MEMORY]):
+            self.vmrun("--costs=taped.costs", *options, "--explain=a.json", "a.scm")
+            gradient = json.loads(self.read("a.json"))["gradients"][0]
+            self.assertAlmostEqual(gradient["time"] / 10, 401 * 1000, delta=4 * 1000, msg=options)  # ticks; sums of cotangents are operations, too
+            self.assertAlmostEqual(gradient["seconds_of_one_tape"] or 401e-6, 401e-6, delta=4e-6, msg=options)
 
     def test_a_saved_run_keeps_its_table(self):
         self.write("a.scm", MIXED)

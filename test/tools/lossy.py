@@ -152,7 +152,7 @@ class Lossy(ToolTest):
     def test_modelled_time_has_what_encodings_take(self):
         """Exactly: half of the rate for each byte that is encoded, and half for each that is decoded, however the gradient is planned."""
         self.made(NORMALISED)
-        rates = "step 0\nrecord 0\noperation 0\nproduct 0\nflop 0\nbyte 0\nfresh 0\n"
+        rates = "step 0\nrecord 0\noperation 0\ntaped 0\nproduct 0\nflop 0\nbyte 0\nfresh 0\n"
         policy, ticks = "--lossy=relative=1e-2,operators=convolution+batch-normalization", {}
         for schedule in ("--memory=64MiB", "--checkpoint=tape", "--checkpoint=binomial,base=16"):
             for form, name in (("", "lossy"), (",form=small", "lossy_small")):

@@ -131,6 +131,7 @@ struct Gradient {
   std::uint64_t time = 0;
   std::optional<std::uint64_t> first_run;                // when it ended
   std::uint64_t encoding = 0, encoding_of_first_run = 0; // of that time, encoding with an error and decoding took
+  std::uint64_t operations_of_first_run = 0;             // on tensors
   std::vector<Stretch> timeline;
   std::vector<KeptState> states;
   std::uint64_t states_left_out = 0; // of `states`: the shortest-lived

@@ -65,7 +65,6 @@ void Recorder::begin(Opening opening, const Moment& now) {
   open_ = true;
   serial_ = opening.serial;
   start_ = now;
-  record_ = opening.record;
   sweeps_ = last_time_ = 0;
   now_ = {};
   now_.number = again ? gradients_ : ++gradients_;
@@ -107,7 +106,7 @@ void Recorder::arrive(const Moment& now, std::uint64_t position, std::uint64_t e
       work_.to = position;
       break;
     case Doing::sweep:
-      sweeps_ += records_ * record_;
+      sweeps_ += of_records_;
       now_.swept += s.steps;
       break;
     }
@@ -128,9 +127,10 @@ void Recorder::arrive(const Moment& now, std::uint64_t position, std::uint64_t e
   if (was_known || steps == 0) return;
   now_.first_run = last_time_;
   now_.encoding_of_first_run = now_.encoding;
+  now_.operations_of_first_run = now.operations - start_.operations;
 }
 
-void Recorder::act(const schedule::Action& action, std::uint64_t position, std::uint64_t records, std::uint64_t bytes) {
+void Recorder::act(const schedule::Action& action, std::uint64_t position, std::uint64_t of_records, std::uint64_t bytes) {
   using Kind = schedule::Action::Kind;
   auto start = [&](Doing doing) {
     stretch_ = {};
@@ -155,7 +155,7 @@ void Recorder::act(const schedule::Action& action, std::uint64_t position, std::
     stretch_.from = range.from;
     stretch_.to = range.to;
     stretch_.steps = range.to - range.from;
-    records_ = records;
+    of_records_ = of_records;
     break;
   }
   case Kind::put_aside:
@@ -255,7 +255,7 @@ std::optional<Gradient> Recorder::unfinished(const Moment& now) const {
   if (!detailed()) return broken_off_;
   Recorder left = *this;
   const bool sweeps = left.going_ && left.stretch_.doing == Doing::sweep;
-  left.records_ = 0; // nobody knows of how many
+  left.of_records_ = 0; // nobody knows of how many
   const std::uint64_t done = left.going_ && !sweeps ? now.clock - last_.clock : 0;
   Moment end = now;
   end.tapes = last_.tapes;

@@ -36,7 +36,6 @@ public:
     std::uint64_t serial = 0;   // of the operator's frame
     std::uint64_t executed = 0; // steps, if it is not seen from its beginning
     std::uint64_t steps = 0;    // of the run, if known
-    std::uint64_t record = 0;   // ticks that one takes from its making to the end of its sweep
     bool whole = true;
     bool taping = false;   // there is a tape in work,
     std::size_t aside = 0; // and there are so many put aside
@@ -52,6 +51,7 @@ public:
     std::uint64_t in_file = 0, spilled = 0, fetched = 0; // bytes: in a file at the most, all that went there and came back
     std::uint64_t stored = 0;                            // and what that was there
     std::uint64_t encoding = 0;                          // of `time`, encoding with an error and decoding
+    std::uint64_t operations = 0;                        // on tensors
   };
   void begin(Opening opening, const Moment& now);
   // Whether the gradient at hand is that one, and stands where it was left.
@@ -66,8 +66,9 @@ public:
   // What was begun last is over: the run stands at that step of its own, so many have been executed; its length, 0 if it is not
   // known yet.
   void arrive(const Moment& now, std::uint64_t position, std::uint64_t executed, std::uint64_t steps);
-  // An action was begun, or done, from that step. A sweep is of so many records. Of a snapshot: its bytes.
-  void act(const schedule::Action& action, std::uint64_t position, std::uint64_t records, std::uint64_t bytes);
+  // An action was begun, or done, from that step. Of a sweep: the ticks that its records take, which no meter counts. Of a
+  // snapshot: its bytes.
+  void act(const schedule::Action& action, std::uint64_t position, std::uint64_t of_records, std::uint64_t bytes);
   // Who holds memory is asked again when the accounts have grown by so much.
   bool wants_holders(std::int64_t level) const {
     return detailed_ && level > asked_ && level - asked_ > std::max(asked_ / 64, kHoldersBytes);
@@ -112,7 +113,6 @@ private:
   bool open_ = false, detailed_ = false, full_ = false;
   std::uint64_t serial_ = 0;
   Moment start_;
-  std::uint64_t record_ = 0; // ticks
   std::uint64_t sweeps_ = 0; // time of records swept, which are no steps of the machine
   std::uint64_t last_time_ = 0;
   void stop_watches(Gradient& of) const;
@@ -122,8 +122,8 @@ private:
   Timeline timeline_;
   bool going_ = false; // a stretch is
   Stretch stretch_;
-  std::uint64_t records_ = 0; // that it sweeps
-  Range work_;                // of the tape in work
+  std::uint64_t of_records_ = 0; // ticks of what it sweeps
+  Range work_;                   // of the tape in work
   bool has_work_ = false;
   std::vector<Range> aside_;
   std::int64_t asked_ = 0; // level at which the holders were asked for last

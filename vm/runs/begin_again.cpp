@@ -120,9 +120,7 @@ std::unique_ptr<schedule::Schedule> as_unknown(const Engine& engine, const Check
 
 // Bytes for plans of this run.
 std::uint64_t planning_budget(const Engine& engine, const CheckpointState& s) {
-  const std::uint64_t asked = engine.schedules[s.spec].memory;
-  const auto budget = static_cast<std::uint64_t>(engine.state_budget);
-  return asked == 0 ? budget : std::min(asked, budget);
+  return engine.schedules[s.spec].within(static_cast<std::uint64_t>(engine.state_budget));
 }
 
 // Intervals as short as those of a first run, or shorter in small budgets, and much shorter the second time. Within less than

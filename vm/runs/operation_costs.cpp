@@ -78,4 +78,10 @@ std::optional<std::uint64_t> OperationCosts::of_rule(const tape::TensorRecord& r
   return engine_.modelled_ticks(static_cast<double>(cost->operations), cost->cost);
 }
 
+std::uint64_t ticks_of_records(const schedule::CostTable& costs, const tape::Tape& tape) {
+  const std::uint64_t numbers =
+      tape.size() - tape.tensors().size(); // and results beyond an operation's first, which weigh nothing
+  return schedule::bounded(numbers * costs.ticks_of_record() + tape.tensors().size() * costs.ticks_of_taped());
+}
+
 } // namespace cairn::runs

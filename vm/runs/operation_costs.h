@@ -47,4 +47,7 @@ private:
   value::ChargedVector<Known> known_; // by operator
 };
 
+// What numbers and operations on that tape take beside their steps and their rules, from their making to the end of their sweep.
+std::uint64_t ticks_of_records(const schedule::CostTable& costs, const tape::Tape& tape);
+
 } // namespace cairn::runs

@@ -7,6 +7,7 @@
 #include "vm/machine/errors.h"
 #include "vm/machine/places.h"
 #include "vm/runs/marks.h"
+#include "vm/runs/operation_costs.h"
 
 #include <fmt/format.h>
 
@@ -26,6 +27,7 @@ explain::Recorder::Moment moment(const Engine& engine) {
   now.clock = engine.clock;
   now.time = engine.clock * engine.costs.ticks_of_step() +
              engine.modelled_ticks(static_cast<double>(engine.meter().operations()), spent);
+  now.operations = engine.meter().operations();
   now.encoding = engine.costs.ticks_of_lossy(spent.lossy, spent.lossy_small);
   now.level = heap.live_bytes();
   now.peak = heap.highest();
@@ -176,6 +178,7 @@ void foresee_time(const Engine& engine, const CheckpointState& s, explain::Gradi
     const double in_all = steps * static_cast<double>(program_seen(s).records_per_1024_steps) / 1024,
                  numbers = std::min(in_all, steps); // a step makes one at most; the rest are bytes of tensors
     const double unknown = 2 * std::max(0.0, forward - of_steps) + numbers * static_cast<double>(engine.costs.ticks_of_record()) +
+                           static_cast<double>(g.operations_of_first_run) * static_cast<double>(engine.costs.ticks_of_taped()) +
                            static_cast<double>(g.encoding);
     const WeighedPart part = weighed_part(*s.schedule);
     const double sweep = part.run != 0 ? part.swept / part.run * forward : unknown;
@@ -211,11 +214,8 @@ ops::streaming::StreamingDevice* streaming_of(const Engine& engine) {
   return engine.tensor_world == nullptr ? nullptr : engine.tensor_world->streaming();
 }
 
-// The machine's, or less if that is what the schedule was told. 0: none.
 std::int64_t budget_of(Engine& engine, const CheckpointState& s) {
-  const std::int64_t budget = engine.heap().budget();
-  const auto told = static_cast<std::int64_t>(engine.schedules[s.spec].memory);
-  return told != 0 && (budget == 0 || told < budget) ? told : budget;
+  return static_cast<std::int64_t>(engine.schedules[s.spec].within(static_cast<std::uint64_t>(engine.heap().budget())));
 }
 
 void begin(Engine& engine, const CheckpointState& s, bool whole) {
@@ -227,7 +227,6 @@ void begin(Engine& engine, const CheckpointState& s, bool whole) {
   opening.serial = s.serial;
   opening.executed = s.executed;
   opening.steps = s.total;
-  opening.record = engine.costs.ticks_of_record();
   opening.whole = whole;
   opening.taping = s.work != nullptr;
   opening.aside = s.aside.size();
@@ -322,10 +321,11 @@ std::uint64_t steps_before(const CheckpointState& s, std::uint32_t slot) {
 void record_action(Engine& engine, const CheckpointState& s, const schedule::Action& action) {
   const bool snapshot = action.kind == schedule::Action::Kind::snapshot;
   without_harm(engine, [&] {
-    engine.recorder->act(action, s.current.position, s.work != nullptr ? s.work->size() : 0,
+    const bool sweeps = action.kind == schedule::Action::Kind::reverse && s.work != nullptr;
+    engine.recorder->act(action, s.current.position, sweeps ? ticks_of_records(engine.costs, *s.work) : 0,
                          snapshot ? snapshot_bytes(s, action.slot) : 0);
     if (snapshot) engine.recorder->gradient().snapshot_sizes.add(steps_before(s, action.slot), snapshot_bytes(s, action.slot));
-    if (action.kind == schedule::Action::Kind::reverse && s.work != nullptr && engine.recorder->detailed()) note_kept(engine, s);
+    if (sweeps && engine.recorder->detailed()) note_kept(engine, s);
   });
 }
 

@@ -392,10 +392,8 @@ std::uint8_t Weighing::given(const tape::TensorRecord& record) const {
 void Weighing::weigh_tape(bool rules_take) {
   note_older(rules_take);
   note_results();
-  std::uint64_t numbers = tape_.size();
   for (const auto& record : tape_.tensors()) {
     polls_.one();
-    numbers -= record->results;
     add_record(*record);
   }
   if (next_call_ < calls_.all().size()) { // behind the last record
@@ -416,7 +414,7 @@ void Weighing::weigh_tape(bool rules_take) {
   std::ranges::sort(weights_.read, {}, &schedule::OldTensor::serial);
   const auto same = [](const schedule::OldTensor& a, const schedule::OldTensor& b) { return a.serial == b.serial; };
   weights_.read.erase(std::unique(weights_.read.begin(), weights_.read.end(), same), weights_.read.end());
-  weights_.sweep = schedule::bounded(weights_.sweep + numbers * engine_.costs.ticks_of_record());
+  weights_.sweep = schedule::bounded(weights_.sweep + ticks_of_records(engine_.costs, tape_));
   weights_.own = tape_.own_bytes();
   weights_.stays += weights_.own - tape_.saved_by_shortening();
   weights_.nested = calls_.some_unknown();

@@ -59,6 +59,8 @@ std::uint64_t CostTable::ticks_of_step() const { return static_cast<std::uint64_
 
 std::uint64_t CostTable::ticks_of_record() const { return static_cast<std::uint64_t>(std::round(record * kTicks)); }
 
+std::uint64_t CostTable::ticks_of_taped() const { return static_cast<std::uint64_t>(std::round(taped * kTicks)); }
+
 std::uint64_t CostTable::steps_of_record(std::uint64_t bytes) const {
   const double ticks = (record + static_cast<double>(bytes) * fresh) * kTicks;
   return static_cast<std::uint64_t>(std::max(1.0, std::round(ticks / static_cast<double>(ticks_of_step()))));

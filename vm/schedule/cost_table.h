@@ -7,12 +7,14 @@
 #include <string_view>
 
 // Name, nanoseconds if nobody says otherwise (what `vmrun --calibrate` measured on one core of an AMD EPYC of the Zen 3
-// generation, rounded, but for `spill` and `encode`, which are assumed, and `record`, twice a step as on another machine), and
-// what takes so long.
+// generation, rounded, but for `spill` and `encode`, which are assumed, and `record` and `taped`, twice a step and twice an
+// operation as on other machines), and what takes so long.
 #define CAIRN_COSTS(X)                                                                                                           \
   X(step, 2, "a step of the machine")                                                                                            \
   X(record, 4, "a number on a tape, from its making to the end of its sweep")                                                    \
   X(operation, 400, "an operation on tensors, beside what follows")                                                              \
+  X(taped, 800,                                                                                                                  \
+    "such an operation on a tape, beside itself and its reverse rule, from its record's making to the end of its sweep")         \
   X(product, .015, "a flop of a product of matrices or of a convolution")                                                        \
   X(flop, .065, "any other flop")                                                                                                \
   X(byte, .015, "a byte of an operand or result")                                                                                \
@@ -38,6 +40,8 @@ struct CostTable {
   std::uint64_t ticks_of_step() const;
   // Of a number that is put onto a tape and swept, beside its step.
   std::uint64_t ticks_of_record() const;
+  // Of an operation on tensors that is put onto a tape and swept, beside what itself and its reverse rule take.
+  std::uint64_t ticks_of_taped() const;
   // That take as long as such a number does where its so many bytes are used for the first time. At least one.
   std::uint64_t steps_of_record(std::uint64_t bytes) const;
   // Of a MiB that goes to a file and comes back. At least one.

@@ -42,11 +42,7 @@ std::uint64_t budget_of(const Resources& resources) {
   return resources.budget_bytes > 0 ? static_cast<std::uint64_t>(resources.budget_bytes) : 0;
 }
 
-// What the machine has, or less if the spec says so.
-std::uint64_t budget_of(const Spec& spec, const Resources& resources) {
-  const std::uint64_t budget = budget_of(resources);
-  return spec.memory != 0 && (budget == 0 || spec.memory < budget) ? spec.memory : budget;
-}
+std::uint64_t budget_of(const Spec& spec, const Resources& resources) { return spec.within(budget_of(resources)); }
 
 // What the schedule `budget` plans with; inside of another derivative operator it is a share, unless the spec says how much.
 std::uint64_t planned_budget(const Spec& spec, const Resources& resources) {

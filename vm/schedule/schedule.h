@@ -154,6 +154,8 @@ struct Spec {
   std::uint64_t snapshots = 0; // 0: not given
   std::uint64_t passes = 0;    // 0: not given
   std::uint64_t memory = 0;    // bytes; 0: not given
+  // What is left of the machine's budget where it says less. 0: none.
+  std::uint64_t within(std::uint64_t budget) const { return memory != 0 && (budget == 0 || memory < budget) ? memory : budget; }
 };
 
 // Whether it looks for a plan within a budget of bytes, where it has one.

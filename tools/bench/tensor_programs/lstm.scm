@@ -16,7 +16,11 @@
   (list (* .1 (randn (list inputs (* 4 hidden)))) (* .1 (randn (list hidden (* 4 hidden)))) (fill (list (* 4 hidden)) 0)))
 (define sequence (build-list length-of-sequence (lambda (i) (randn (list batch inputs)))))
 (define start (let ((zero (fill (list batch hidden) 0))) (cons zero zero)))
-(define (loss parameters) (mean (square (car (fold-left (lambda (state x) (step state x parameters)) start sequence)))))
+(define (loss-over sequence parameters) (mean (square (car (fold-left (lambda (state x) (step state x parameters)) start sequence)))))
+(define (loss parameters) (loss-over sequence parameters))
+; Libraries make their kernels for products of new sizes at the first call, in a time that has nothing to do with the length.
+(define kernels-are-made
+  (begin (*j (lambda (parameters) (loss-over (list (car sequence) (cadr sequence)) parameters)) parameters 1) #t))
 (define (work) (*j loss parameters 1))
 (define (loop i) (if (= i 0) 0 (begin (work) (loop (- i 1)))))
 (write (loop n))
