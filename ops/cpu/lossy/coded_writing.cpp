@@ -19,12 +19,12 @@ struct Found {
 
 // Tokens of values, and what they do not say of these: how many bits, and which.
 struct TokenLoop {
-  CAIRN_INLINE static void run(const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count, std::uint8_t* tokens,
-                               std::uint32_t* beside, std::uint32_t* low, Found* found) {
+  CAIRN_INLINE static void run(const std::uint32_t* values, std::int64_t count, std::uint8_t* tokens, std::uint32_t* beside,
+                               std::uint32_t* low, Found* found) {
     std::uint32_t all = 0, bits = 0;
     CAIRN_EACH
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::uint32_t is = 0u - flags[i], value = (numbers[i] + 1) & is;
+      const std::uint32_t value = values[i], is = value != 0 ? ~0u : 0u;
       // A float has the length of its number in front and the bits behind the first one after that.
       const std::uint32_t length = std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(value))) >> 21;
       const std::uint32_t direct = value < kDirect ? ~0u : 0u, longer = length - ((127 + 4) * 4 - kDirect);
@@ -145,11 +145,11 @@ ChunkCoder::ChunkCoder(Distances distances, std::int64_t elements) : distances_(
   bits_.begin = bits_.end = reinterpret_cast<std::uint8_t*>(end_of_words_);
 }
 
-std::int64_t ChunkCoder::add(const BlockHead& head, const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count) {
+std::int64_t ChunkCoder::add(const BlockHead& head, const std::uint32_t* values, std::int64_t count) {
   alignas(64) std::uint32_t beside[kBlock], low[kBlock];
   Found found;
-  Generations<TokenLoop, const std::uint32_t*, const std::uint8_t*, std::int64_t, std::uint8_t*, std::uint32_t*, std::uint32_t*,
-              Found*>::chosen()(numbers, flags, count, tokens_ + count_, beside, low, &found);
+  Generations<TokenLoop, const std::uint32_t*, std::int64_t, std::uint8_t*, std::uint32_t*, std::uint32_t*,
+              Found*>::chosen()(values, count, tokens_ + count_, beside, low, &found);
   if (found.all >= kDirect)
     Generations<BitsLoop, const std::uint32_t*, const std::uint32_t*, std::int64_t, Bits*>::chosen()(beside, low, count, &bits_);
   forms_[static_cast<std::size_t>(blocks_)] = head.form;

@@ -53,6 +53,7 @@ template <class C> struct ToSteps {
 };
 struct Stepped {
   std::uint32_t all = 0;   // the bits of the numbers of all that are not zero
+  std::uint32_t kept = 0;  // how many these are
   std::uint32_t wrong = 0; // not 0: an element would not come back within the bound
 };
 
@@ -66,13 +67,12 @@ template <bool is_short, class C> CAIRN_INLINE C as_element(C x) {
   }
 }
 
-// Numbers of steps, and a flag an element: whether it is not zero.
+// The value of each element: 0 for a zero, and its number of steps and one for others.
 template <class C, bool is_short> struct StepLoop {
-  CAIRN_INLINE static void run(const C* x, std::int64_t count, const ToSteps<C>* how, std::uint32_t* numbers, std::uint8_t* flags,
-                               Stepped* out) {
+  CAIRN_INLINE static void run(const C* x, std::int64_t count, const ToSteps<C>* how, std::uint32_t* values, Stepped* out) {
     const C step = how->steps.step, inverse = how->steps.inverse, below = how->below;
     const std::uint32_t dithered = how->dithered, sign = how->sign;
-    std::uint32_t all = 0, wrong = 0;
+    std::uint32_t all = 0, wrong = 0, kept = 0;
     const auto n = static_cast<std::int32_t>(count); // an index as wide as what is hashed
     CAIRN_EACH
     for (std::int32_t i = 0; i < n; ++i) {
@@ -82,12 +82,12 @@ template <class C, bool is_short> struct StepLoop {
       const bool is = (std::bit_cast<BitsOf<C>>(x[i]) & ~kSignBit<C>) >= kLeastNormal<C>;
       const auto q = static_cast<std::int32_t>(steps);
       const std::uint32_t number = static_cast<std::uint32_t>(q) << sign ^ static_cast<std::uint32_t>(q >> 31);
-      numbers[i] = number;
-      flags[i] = is ? 1 : 0;
+      values[i] = is ? number + 1 : 0u;
       all |= is ? number : 0u;
+      kept += is ? 1u : 0u;
       wrong |= error < below ? 0u : 1u;
     }
-    *out = {all, wrong};
+    *out = {all, kept, wrong};
   }
 };
 
@@ -96,19 +96,19 @@ template <class C> struct FromSteps {
   std::uint32_t dithered, sign;
 };
 
-// An element of each number; those whose flag is 0 are zeros.
+// An element of each value.
 template <class C> struct RestoreLoop {
-  CAIRN_INLINE static void run(const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count,
-                               const FromSteps<C>* how, C* to) {
+  CAIRN_INLINE static void run(const std::uint32_t* values, std::int64_t count, const FromSteps<C>* how, C* to) {
     const C step = how->step;
     const std::uint32_t dithered = how->dithered, sign = how->sign;
     const auto n = static_cast<std::int32_t>(count);
     CAIRN_EACH
     for (std::int32_t i = 0; i < n; ++i) {
-      const auto q = static_cast<std::int32_t>(numbers[i] >> sign ^ (0u - (numbers[i] & sign)));
+      const std::uint32_t number = values[i] - 1;
+      const auto q = static_cast<std::int32_t>(number >> sign ^ (0u - (number & sign)));
       const C d = static_cast<C>(dither(dithered, static_cast<std::uint32_t>(i)));
       const C back = (static_cast<C>(q) + d) * step;
-      to[i] = flags[i] != 0 ? back : C(0);
+      to[i] = values[i] != 0 ? back : C(0);
     }
   }
 };
