@@ -61,12 +61,13 @@ public:
   }
 
   void restore(const BlockHead& head, const std::uint32_t* values, std::int64_t count, std::int64_t number, char* to) const {
-    const FromSteps<C> how{head.has(kFar) ? far_ : near_, first_of_dither(head.key, number), head.has(kSigned) ? 1u : 0u};
+    const FromSteps<C> how{head.has(kFar) ? far_ : near_, first_of_dither(head.key, number)};
+    const auto restore = head.has(kSigned) ? restore_signed_ : restore_;
     if (bytes_of(type_) == static_cast<std::int64_t>(sizeof(C))) {
-      restore_(values, count, &how, reinterpret_cast<C*>(to));
+      restore(values, count, &how, reinterpret_cast<C*>(to));
     } else {
       alignas(64) C staged[kBlock];
-      restore_(values, count, &how, staged);
+      restore(values, count, &how, staged);
       store(kComputeOf<C>, staged, type_, to, 1, count);
     }
   }
@@ -90,8 +91,9 @@ private:
 
   DType type_;
   C near_, far_;
-  void (*restore_)(const std::uint32_t*, std::int64_t, const FromSteps<C>*, C*) =
-      Generations<RestoreLoop<C>, const std::uint32_t*, std::int64_t, const FromSteps<C>*, C*>::chosen();
+  template <bool is_signed>
+  using Restoring = Generations<RestoreLoop<C, is_signed>, const std::uint32_t*, std::int64_t, const FromSteps<C>*, C*>;
+  decltype(Restoring<false>::chosen()) restore_ = Restoring<false>::chosen(), restore_signed_ = Restoring<true>::chosen();
   Planes planes_ = Planes::chosen();
 };
 

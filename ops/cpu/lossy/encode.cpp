@@ -28,7 +28,8 @@ public:
   Encoder(double bound, DType type)
       : type_(type), usable_(is_usable(bound)), near_(steps_of<C>(usable_ ? bound : 1, type, false)),
         far_(steps_of<C>(usable_ ? bound : 1, type, true)), below_(usable_ ? not_above<C>(bound) : 0),
-        step_(type == DType::bf16 ? StepsOf<true>::chosen() : StepsOf<false>::chosen()) {}
+        step_(type == DType::bf16 ? StepsOf<true, false>::chosen() : StepsOf<false, false>::chosen()),
+        step_signed_(type == DType::bf16 ? StepsOf<true, true>::chosen() : StepsOf<false, true>::chosen()) {}
 
   // What the elements of a block are in steps.
   struct Numbers {
@@ -67,14 +68,14 @@ public:
     const C largest = std::bit_cast<C>(found.largest);
     const bool far = !(largest * near_.inverse < near_.most);
     if (far && !(largest * far_.inverse < far_.most)) return;
-    const ToSteps<C> how{far ? far_ : near_, below_, first_of_dither(n.head.key, number), found.negative != 0 ? 1u : 0u};
+    const ToSteps<C> how{far ? far_ : near_, below_, first_of_dither(n.head.key, number)};
     Stepped out;
-    step_(x, count, &how, n.values, &out);
-    if (out.wrong != 0) return;
+    (found.negative != 0 ? step_signed_ : step_)(x, count, &how, n.values, &out);
+    if (out.wrong) return;
     std::fill(n.values + count, n.values + whole_groups(count), 0u);
     n.kept = out.kept;
     n.width = static_cast<unsigned>(std::bit_width(out.all));
-    n.head.form = static_cast<std::uint8_t>((how.sign != 0 ? kSigned : 0) | (far ? kFar : 0));
+    n.head.form = static_cast<std::uint8_t>((found.negative != 0 ? kSigned : 0) | (far ? kFar : 0));
     n.kind = Kind::planes;
     if (n.most_bytes(count) >= count * bytes_of(type_)) n.kind = Kind::raw;
   }
@@ -103,8 +104,8 @@ public:
   }
 
 private:
-  template <bool is_short>
-  using StepsOf = Generations<StepLoop<C, is_short && sizeof(C) == 4>, const C*, std::int64_t, const ToSteps<C>*, std::uint32_t*,
+  template <bool is_short, bool is_signed>
+  using StepsOf = Generations<StepLoop<C, is_short && sizeof(C) == 4, is_signed>, const C*, std::int64_t, const ToSteps<C>*, std::uint32_t*,
                               Stepped*>;
 
   static std::int64_t put(BlockHead head, Kind kind, std::uint8_t* to) {
@@ -123,7 +124,7 @@ private:
   Steps<C> near_, far_;
   C below_;
   void (*survey_)(const C*, std::int64_t, Survey<C>*) = Generations<SurveyLoop<C>, const C*, std::int64_t, Survey<C>*>::chosen();
-  decltype(StepsOf<false>::chosen()) step_;
+  decltype(StepsOf<false, false>::chosen()) step_, step_signed_;
   Planes planes_ = Planes::chosen();
 };
 
