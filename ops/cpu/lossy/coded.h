@@ -20,10 +20,11 @@
 namespace cairn::ops::cpu::lossy {
 
 inline constexpr unsigned kContexts = 16, kTokens = 96, kDirect = 16; // tokens below that are their value
-inline constexpr unsigned kScaleBits = 11, kScale = 1u << kScaleBits; // what the frequencies of a context add up to
+inline constexpr unsigned kScaleBits = 10, kScale = 1u << kScaleBits; // what the frequencies of a context add up to
 inline constexpr unsigned kCodedWidth = 23;                           // of the largest number that has a token
-inline constexpr unsigned kLanes = 16;
+inline constexpr unsigned kLanes = 32;
 inline constexpr std::uint32_t kLeastState = 1u << 15;
+inline constexpr unsigned kFewBits = 17; // values of at most that many have at most 14 bits beside their token
 inline constexpr std::int64_t kTogether = 32;  // elements whose contexts are made at once: neighbours are as far away
 inline constexpr std::int64_t kBehindBits = 8; // zeros, so that bits are read a word at a time
 
@@ -95,7 +96,7 @@ public:
   // what was coded does; any bytes have some. std::bad_alloc, ScratchExceeded.
   bool open(const std::uint8_t* bytes, std::int64_t size, std::int64_t elements);
   bool ends_well() const { return ends_well_; }
-  // The next block, of the elements that it was opened for: values.
+  // The next block, of the elements that it was opened for: values, which have room for one more.
   BlockHead next(std::int64_t count, std::uint32_t* values);
 
 private:

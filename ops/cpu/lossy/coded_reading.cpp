@@ -39,15 +39,19 @@ struct ValueLoop {
   }
 };
 
+// Of two at a time, which one word has.
 struct BitLoop {
   CAIRN_INLINE static void run(const std::uint32_t* beside, std::int64_t count, const std::uint8_t* bits, std::uint64_t last,
                                std::uint64_t* bit, std::uint32_t* values) {
     std::uint64_t at = *bit;
-    for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t i = 0; i < count; i += 2) {
       std::uint64_t word;
       std::memcpy(&word, bits + std::min(at / 8, last), sizeof word);
-      values[i] += static_cast<std::uint32_t>(word >> at % 8 & ((std::uint64_t{1} << beside[i]) - 1));
-      at += beside[i];
+      word >>= at % 8;
+      values[i] += static_cast<std::uint32_t>(word & ((std::uint64_t{1} << beside[i]) - 1));
+      word >>= beside[i];
+      values[i + 1] += static_cast<std::uint32_t>(word & ((std::uint64_t{1} << beside[i + 1]) - 1));
+      at += beside[i] + beside[i + 1];
     }
     *bit = at;
   }
@@ -93,10 +97,11 @@ void ChunkReader::decode(const Frequencies& frequencies, Takes* takes, const std
 
 BlockHead ChunkReader::next(std::int64_t count, std::uint32_t* values) {
   const std::uint8_t* const tokens = tokens_ + at_;
-  alignas(64) std::uint32_t beside[kBlock];
+  alignas(64) std::uint32_t beside[kBlock + 1];
   std::uint32_t all = 0;
   Generations<ValueLoop, const std::uint8_t*, std::int64_t, std::uint32_t*, std::uint32_t*, std::uint32_t*>::chosen()(
       tokens, count, values, beside, &all);
+  beside[count] = 0; // of an odd number
   if (all >= kDirect)
     Generations<BitLoop, const std::uint32_t*, std::int64_t, const std::uint8_t*, std::uint64_t, std::uint64_t*,
                 std::uint32_t*>::chosen()(beside, count, bits_, head_.bytes_of_bits - kBehindBits, &bit_, values);

@@ -108,7 +108,7 @@ bool read(const Chunk& chunk, const Decoder<C>& decoder, std::int64_t begin, std
   if (!reader.open(chunk.begin, chunk.bytes, end - begin)) return false;
   for (std::int64_t at = begin; at < end; at += kBlock) {
     const std::int64_t count = std::min(kBlock, end - at);
-    alignas(64) std::uint32_t values[kBlock];
+    alignas(64) std::uint32_t values[kBlock + 1];
     const BlockHead head = reader.next(count, values);
     decoder.restore(head, values, count, at / kBlock, out.as<char>() + at * bytes_of(out.dtype));
   }
