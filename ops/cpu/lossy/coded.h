@@ -20,10 +20,11 @@
 namespace cairn::ops::cpu::lossy {
 
 inline constexpr unsigned kContexts = 16, kTokens = 96, kDirect = 16; // tokens below that are their value
-inline constexpr unsigned kScaleBits = 11, kScale = 1u << kScaleBits; // what the frequencies of a context add up to
+inline constexpr unsigned kScaleBits = 10, kScale = 1u << kScaleBits; // what the frequencies of a context add up to
 inline constexpr unsigned kCodedWidth = 23;                           // of the largest number that has a token
-inline constexpr unsigned kLanes = 16;
+inline constexpr unsigned kLanes = 32;
 inline constexpr std::uint32_t kLeastState = 1u << 15;
+inline constexpr unsigned kFewBits = 17; // values of at most that many have at most 14 bits beside their token
 inline constexpr std::int64_t kTogether = 32;  // elements whose contexts are made at once: neighbours are as far away
 inline constexpr std::int64_t kBehindBits = 8; // zeros, so that bits are read a word at a time
 
@@ -68,9 +69,8 @@ class ChunkCoder {
 public:
   // Of so many elements. std::bad_alloc, ScratchExceeded.
   ChunkCoder(Distances distances, std::int64_t elements);
-  // Of the next block: numbers of at most kCodedWidth bits, and flags of what is not zero. How many bits these have at least, all
-  // together.
-  std::int64_t add(const BlockHead& head, const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count);
+  // Of the next block: values of numbers of at most kCodedWidth bits. How many bits these have at least, all together.
+  std::int64_t add(const BlockHead& head, const std::uint32_t* values, std::int64_t count);
   // After all blocks: how many bytes it takes; and these.
   std::int64_t code();
   void write(std::uint8_t* to) const;
@@ -96,8 +96,8 @@ public:
   // what was coded does; any bytes have some. std::bad_alloc, ScratchExceeded.
   bool open(const std::uint8_t* bytes, std::int64_t size, std::int64_t elements);
   bool ends_well() const { return ends_well_; }
-  // The next block, of the elements that it was opened for: numbers, undefined where the flag is 0.
-  BlockHead next(std::int64_t count, std::uint32_t* numbers, std::uint8_t* flags);
+  // The next block, of the elements that it was opened for: values, which have room for one more.
+  BlockHead next(std::int64_t count, std::uint32_t* values);
 
 private:
   void decode(const Frequencies& frequencies, std::uint32_t* takes, const std::uint8_t* states, std::int64_t elements);

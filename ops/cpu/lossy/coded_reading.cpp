@@ -22,17 +22,16 @@ void make_takes(const Frequencies& frequencies, Takes* takes) {
   }
 }
 
-// Of tokens: the least number, whether it is one, and how many bits are to be added to it.
-struct FlagLoop {
-  CAIRN_INLINE static void run(const std::uint8_t* tokens, std::int64_t count, std::uint32_t* numbers, std::uint8_t* flags,
-                               std::uint32_t* beside, std::uint32_t* all) {
+// Of tokens: the least value, and how many bits are to be added to it.
+struct ValueLoop {
+  CAIRN_INLINE static void run(const std::uint8_t* tokens, std::int64_t count, std::uint32_t* values, std::uint32_t* beside,
+                               std::uint32_t* all) {
     std::uint32_t any = 0;
     CAIRN_EACH
     for (std::int64_t i = 0; i < count; ++i) {
       const std::uint32_t token = tokens[i], direct = token < kDirect ? ~0u : 0u;
       const std::uint32_t n = ((token >> 2) - 2) & ~direct;
-      numbers[i] = ((token & direct) | ((4 | (token & 3)) << (n & 31) & ~direct)) - 1;
-      flags[i] = token != 0 ? 1 : 0;
+      values[i] = (token & direct) | ((4 | (token & 3)) << (n & 31) & ~direct);
       beside[i] = n;
       any |= token;
     }
@@ -40,15 +39,19 @@ struct FlagLoop {
   }
 };
 
+// Of two at a time, which one word has.
 struct BitLoop {
   CAIRN_INLINE static void run(const std::uint32_t* beside, std::int64_t count, const std::uint8_t* bits, std::uint64_t last,
-                               std::uint64_t* bit, std::uint32_t* numbers) {
+                               std::uint64_t* bit, std::uint32_t* values) {
     std::uint64_t at = *bit;
-    for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t i = 0; i < count; i += 2) {
       std::uint64_t word;
       std::memcpy(&word, bits + std::min(at / 8, last), sizeof word);
-      numbers[i] += static_cast<std::uint32_t>(word >> at % 8 & ((std::uint64_t{1} << beside[i]) - 1));
-      at += beside[i];
+      word >>= at % 8;
+      values[i] += static_cast<std::uint32_t>(word & ((std::uint64_t{1} << beside[i]) - 1));
+      word >>= beside[i];
+      values[i + 1] += static_cast<std::uint32_t>(word & ((std::uint64_t{1} << beside[i + 1]) - 1));
+      at += beside[i] + beside[i + 1];
     }
     *bit = at;
   }
@@ -92,15 +95,16 @@ void ChunkReader::decode(const Frequencies& frequencies, Takes* takes, const std
                std::all_of(decoding.states, decoding.states + kLanes, [](std::uint32_t state) { return state == kLeastState; });
 }
 
-BlockHead ChunkReader::next(std::int64_t count, std::uint32_t* numbers, std::uint8_t* flags) {
+BlockHead ChunkReader::next(std::int64_t count, std::uint32_t* values) {
   const std::uint8_t* const tokens = tokens_ + at_;
-  alignas(64) std::uint32_t beside[kBlock];
+  alignas(64) std::uint32_t beside[kBlock + 1];
   std::uint32_t all = 0;
-  Generations<FlagLoop, const std::uint8_t*, std::int64_t, std::uint32_t*, std::uint8_t*, std::uint32_t*,
-              std::uint32_t*>::chosen()(tokens, count, numbers, flags, beside, &all);
+  Generations<ValueLoop, const std::uint8_t*, std::int64_t, std::uint32_t*, std::uint32_t*, std::uint32_t*>::chosen()(
+      tokens, count, values, beside, &all);
+  beside[count] = 0; // of an odd number
   if (all >= kDirect)
     Generations<BitLoop, const std::uint32_t*, std::int64_t, const std::uint8_t*, std::uint64_t, std::uint64_t*,
-                std::uint32_t*>::chosen()(beside, count, bits_, head_.bytes_of_bits - kBehindBits, &bit_, numbers);
+                std::uint32_t*>::chosen()(beside, count, bits_, head_.bytes_of_bits - kBehindBits, &bit_, values);
   BlockHead head;
   head.form = head_.differs != 0 ? forms_[block_] : forms_[0];
   std::memcpy(&head.key, keys_ + 2 * block_, sizeof head.key);

@@ -19,12 +19,12 @@ struct Found {
 
 // Tokens of values, and what they do not say of these: how many bits, and which.
 struct TokenLoop {
-  CAIRN_INLINE static void run(const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count, std::uint8_t* tokens,
-                               std::uint32_t* beside, std::uint32_t* low, Found* found) {
+  CAIRN_INLINE static void run(const std::uint32_t* values, std::int64_t count, std::uint8_t* tokens, std::uint32_t* beside,
+                               std::uint32_t* low, Found* found) {
     std::uint32_t all = 0, bits = 0;
     CAIRN_EACH
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::uint32_t is = 0u - flags[i], value = (numbers[i] + 1) & is;
+      const std::uint32_t value = values[i], is = value != 0 ? ~0u : 0u;
       // A float has the length of its number in front and the bits behind the first one after that.
       const std::uint32_t length = std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(value))) >> 21;
       const std::uint32_t direct = value < kDirect ? ~0u : 0u, longer = length - ((127 + 4) * 4 - kDirect);
@@ -39,16 +39,31 @@ struct TokenLoop {
   }
 };
 
-// Bits behind others, those of two tokens at a time.
+// Bits behind others: those of two tokens as one list, and of four where these are at most 56, so that all fit behind the seven
+// that may be pending. Of a block, whose lists are zeros behind `count`.
 struct BitsLoop {
-  CAIRN_INLINE static void run(const std::uint32_t* beside, const std::uint32_t* low, std::int64_t count, Bits* bits) {
+  CAIRN_INLINE static void run(const std::uint32_t* beside, const std::uint32_t* low, std::int64_t count, bool are_few, Bits* bits) {
+    std::uint64_t lists[kBlock / 2];
+    std::uint32_t lengths[kBlock / 2];
+    std::int64_t all = (count + 3) / 4 * 2;
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < all; ++i) {
+      lists[i] = low[2 * i] | std::uint64_t{low[2 * i + 1]} << beside[2 * i];
+      lengths[i] = beside[2 * i] + beside[2 * i + 1];
+    }
+    if (are_few) {
+      all /= 2;
+      for (std::int64_t i = 0; i < all; ++i) {
+        lists[i] = lists[2 * i] | lists[2 * i + 1] << lengths[2 * i];
+        lengths[i] = lengths[2 * i] + lengths[2 * i + 1];
+      }
+    }
     std::uint8_t* at = bits->end;
     std::uint64_t pending = bits->pending;
     unsigned n = bits->pending_bits;
-    for (std::int64_t i = 0; i < count; ++i) {
-      pending |= std::uint64_t{low[i]} << n;
-      n += beside[i];
-      if (i % 2 == 0) continue;
+    for (std::int64_t i = 0; i < all; ++i) {
+      pending |= lists[i] << n;
+      n += lengths[i];
       std::memcpy(at, &pending, sizeof pending);
       at += n / 8;
       pending >>= n / 8 * 8;
@@ -145,13 +160,18 @@ ChunkCoder::ChunkCoder(Distances distances, std::int64_t elements) : distances_(
   bits_.begin = bits_.end = reinterpret_cast<std::uint8_t*>(end_of_words_);
 }
 
-std::int64_t ChunkCoder::add(const BlockHead& head, const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count) {
+std::int64_t ChunkCoder::add(const BlockHead& head, const std::uint32_t* values, std::int64_t count) {
   alignas(64) std::uint32_t beside[kBlock], low[kBlock];
   Found found;
-  Generations<TokenLoop, const std::uint32_t*, const std::uint8_t*, std::int64_t, std::uint8_t*, std::uint32_t*, std::uint32_t*,
-              Found*>::chosen()(numbers, flags, count, tokens_ + count_, beside, low, &found);
-  if (found.all >= kDirect)
-    Generations<BitsLoop, const std::uint32_t*, const std::uint32_t*, std::int64_t, Bits*>::chosen()(beside, low, count, &bits_);
+  Generations<TokenLoop, const std::uint32_t*, std::int64_t, std::uint8_t*, std::uint32_t*, std::uint32_t*,
+              Found*>::chosen()(values, count, tokens_ + count_, beside, low, &found);
+  if (found.all >= kDirect) {
+    const std::int64_t fours = (count + 3) / 4 * 4;
+    std::fill(beside + count, beside + fours, 0u);
+    std::fill(low + count, low + fours, 0u);
+    Generations<BitsLoop, const std::uint32_t*, const std::uint32_t*, std::int64_t, bool, Bits*>::chosen()(
+        beside, low, count, found.all >> kFewBits == 0, &bits_);
+  }
   forms_[static_cast<std::size_t>(blocks_)] = head.form;
   keys_[static_cast<std::size_t>(blocks_)] = head.key;
   ++blocks_;

@@ -9,21 +9,11 @@
 #include "ops/cpu/lossy/lossy.h"
 #include "ops/cpu/lossy/planes.h"
 
-#include <array>
-
 namespace cairn::ops::cpu {
 
 namespace lossy {
 
 namespace {
-
-// The bits of a byte as eight flags.
-constexpr auto kFlagsOfBits = [] {
-  std::array<std::uint64_t, 256> flags{};
-  for (unsigned bits = 0; bits < 256; ++bits)
-    for (unsigned i = 0; i < 8; ++i) flags[bits] |= std::uint64_t{bits >> i & 1} << 8 * i;
-  return flags;
-}();
 
 struct Chunk {
   const std::uint8_t* begin = nullptr; // null: there is none
@@ -70,44 +60,40 @@ public:
     }
   }
 
-  // Of numbers; those whose flag is 0 are zeros.
-  void restore(const BlockHead& head, const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count,
-               std::int64_t number, char* to) const {
-    const FromSteps<C> how{head.has(kFar) ? far_ : near_, first_of_dither(head.key, number), head.has(kSigned) ? 1u : 0u};
+  void restore(const BlockHead& head, const std::uint32_t* values, std::int64_t count, std::int64_t number, char* to) const {
+    const FromSteps<C> how{head.has(kFar) ? far_ : near_, first_of_dither(head.key, number)};
+    const auto restore = head.has(kSigned) ? restore_signed_ : restore_;
     if (bytes_of(type_) == static_cast<std::int64_t>(sizeof(C))) {
-      restore_(numbers, flags, count, &how, reinterpret_cast<C*>(to));
+      restore(values, count, &how, reinterpret_cast<C*>(to));
     } else {
       alignas(64) C staged[kBlock];
-      restore_(numbers, flags, count, &how, staged);
+      restore(values, count, &how, staged);
       store(kComputeOf<C>, staged, type_, to, 1, count);
     }
   }
 
 private:
   void planes(const BlockHead& head, const std::uint8_t* at, std::int64_t count, std::int64_t number, char* to) const {
-    alignas(64) std::uint32_t numbers[kBlock + kGroup], spread[kBlock];
-    alignas(64) std::uint8_t flags[kBlock], mask[kBlock / 8] = {};
-    const std::int64_t padded = whole_groups(count);
+    alignas(64) std::uint32_t values[kBlock + kBehindNumbers], spread[kBlock];
+    alignas(64) std::uint8_t mask[kBlock / 8] = {};
     std::int64_t kept = count;
     if (head.has(kMasked)) {
       std::memcpy(mask, at, static_cast<std::size_t>(bytes_of_mask(count)));
       at += bytes_of_mask(count);
       kept = bits_set(mask, sizeof mask);
-      for (std::int64_t i = 0; i < padded; i += 8) std::memcpy(flags + i, &kFlagsOfBits[mask[i / 8]], 8);
-    } else {
-      std::memset(flags, 1, sizeof flags);
     }
     std::uint64_t fewer = 0;
     read_fewer(at, kept, head.width, fewer);
-    planes_.unpack(at + bytes_of_fewer(kept), whole_groups(kept) / kGroup, head.width, fewer, numbers);
-    if (head.has(kMasked)) planes_.spread(numbers, mask, padded, spread);
-    restore(head, head.has(kMasked) ? spread : numbers, flags, count, number, to);
+    planes_.unpack(at + bytes_of_fewer(kept), whole_groups(kept) / kGroup, head.width, fewer, values);
+    if (head.has(kMasked)) planes_.spread(values, mask, whole_groups(count), spread);
+    restore(head, head.has(kMasked) ? spread : values, count, number, to);
   }
 
   DType type_;
   C near_, far_;
-  void (*restore_)(const std::uint32_t*, const std::uint8_t*, std::int64_t, const FromSteps<C>*, C*) =
-      Generations<RestoreLoop<C>, const std::uint32_t*, const std::uint8_t*, std::int64_t, const FromSteps<C>*, C*>::chosen();
+  template <bool is_signed>
+  using Restoring = Generations<RestoreLoop<C, is_signed>, const std::uint32_t*, std::int64_t, const FromSteps<C>*, C*>;
+  decltype(Restoring<false>::chosen()) restore_ = Restoring<false>::chosen(), restore_signed_ = Restoring<true>::chosen();
   Planes planes_ = Planes::chosen();
 };
 
@@ -122,10 +108,9 @@ bool read(const Chunk& chunk, const Decoder<C>& decoder, std::int64_t begin, std
   if (!reader.open(chunk.begin, chunk.bytes, end - begin)) return false;
   for (std::int64_t at = begin; at < end; at += kBlock) {
     const std::int64_t count = std::min(kBlock, end - at);
-    alignas(64) std::uint32_t numbers[kBlock];
-    alignas(64) std::uint8_t flags[kBlock];
-    const BlockHead head = reader.next(count, numbers, flags);
-    decoder.restore(head, numbers, flags, count, at / kBlock, out.as<char>() + at * bytes_of(out.dtype));
+    alignas(64) std::uint32_t values[kBlock + 1];
+    const BlockHead head = reader.next(count, values);
+    decoder.restore(head, values, count, at / kBlock, out.as<char>() + at * bytes_of(out.dtype));
   }
   return true;
 }

@@ -28,7 +28,8 @@ public:
   Encoder(double bound, DType type)
       : type_(type), usable_(is_usable(bound)), near_(steps_of<C>(usable_ ? bound : 1, type, false)),
         far_(steps_of<C>(usable_ ? bound : 1, type, true)), below_(usable_ ? not_above<C>(bound) : 0),
-        step_(type == DType::bf16 ? StepsOf<true>::chosen() : StepsOf<false>::chosen()) {}
+        step_(type == DType::bf16 ? StepsOf<true, false>::chosen() : StepsOf<false, false>::chosen()),
+        step_signed_(type == DType::bf16 ? StepsOf<true, true>::chosen() : StepsOf<false, true>::chosen()) {}
 
   // What the elements of a block are in steps.
   struct Numbers {
@@ -36,9 +37,7 @@ public:
     Kind kind = Kind::raw;
     std::int64_t kept = 0; // how many are not zero, if it is planes
     unsigned width = 0;
-    alignas(64) std::uint32_t numbers[kBlock];
-    alignas(64) std::uint8_t flags[kBlock]; // whether one is not zero; zeros up to a whole group
-    alignas(64) std::uint8_t mask[kBlock / 8];
+    alignas(64) std::uint32_t values[kBlock]; // zeros up to a whole group
 
     std::int64_t of_mask(std::int64_t count) const { return kept < count ? bytes_of_mask(count) : 0; }
     std::int64_t most_bytes(std::int64_t count) const { // beside the head, in planes: where no group has fewer
@@ -50,16 +49,18 @@ public:
              std::max(of_planes - bytes_of_planes(kept, std::min(width, kMostFewer)), bits / 8);
     }
   };
-  void find(const C* x, std::int64_t count, std::int64_t number, Numbers& n) const {
+  void find(const C* x, const Survey<C>* known, std::int64_t count, std::int64_t number, Numbers& n) const {
     Survey<C> found;
-    survey_(x, count, &found);
+    if (known != nullptr)
+      found = *known;
+    else
+      survey_(x, count, &found);
     n.head = {};
     n.head.key = static_cast<std::uint16_t>((found.sum ^ found.sum >> (4 * sizeof(C))) * 0x9E3779B9u >> 16);
     if (found.largest < (usable_ ? kLeastNormal<C> : 1)) {
       n.kind = Kind::zeros;
       n.kept = 0;
-      std::fill_n(n.flags, kBlock, std::uint8_t{0});
-      std::fill_n(n.numbers, kBlock, 0u); // the small form looks at all of them
+      std::fill_n(n.values, kBlock, 0u); // the small form looks at them
       return;
     }
     n.kind = Kind::raw;
@@ -67,33 +68,33 @@ public:
     const C largest = std::bit_cast<C>(found.largest);
     const bool far = !(largest * near_.inverse < near_.most);
     if (far && !(largest * far_.inverse < far_.most)) return;
-    const ToSteps<C> how{far ? far_ : near_, below_, first_of_dither(n.head.key, number), found.negative != 0 ? 1u : 0u};
+    const ToSteps<C> how{far ? far_ : near_, below_, first_of_dither(n.head.key, number)};
     Stepped out;
-    step_(x, count, &how, n.numbers, n.flags, &out);
-    if (out.wrong != 0) return;
-    const std::int64_t padded = whole_groups(count);
-    std::fill(n.flags + count, n.flags + padded, std::uint8_t{0});
-    planes_.mask_of(n.flags, padded, n.mask);
-    n.kept = bits_set(n.mask, padded / 8);
+    (found.negative != 0 ? step_signed_ : step_)(x, count, &how, n.values, &out);
+    if (out.wrong) return;
+    std::fill(n.values + count, n.values + whole_groups(count), 0u);
+    n.kept = out.kept;
     n.width = static_cast<unsigned>(std::bit_width(out.all));
-    n.head.form = static_cast<std::uint8_t>((how.sign != 0 ? kSigned : 0) | (far ? kFar : 0));
+    n.head.form = static_cast<std::uint8_t>((found.negative != 0 ? kSigned : 0) | (far ? kFar : 0));
     n.kind = Kind::planes;
     if (n.most_bytes(count) >= count * bytes_of(type_)) n.kind = Kind::raw;
   }
 
   // Returns how many bytes it has written. `as_is`: the elements in their own type.
-  std::int64_t block(const C* x, const void* as_is, std::int64_t count, std::int64_t number, std::uint8_t* to) const {
+  std::int64_t block(const C* x, const Survey<C>* known, const void* as_is, std::int64_t count, std::int64_t number,
+                     std::uint8_t* to) const {
     Numbers n;
-    find(x, count, number, n);
+    find(x, known, count, number, n);
     if (n.kind == Kind::zeros) return put(n.head, Kind::zeros, to);
     if (n.kind == Kind::raw) return raw(n.head, as_is, count, to);
-    alignas(64) std::uint32_t gathered[kBlock + kGroup];
-    planes_.gather(n.numbers, n.mask, whole_groups(count), gathered);
+    alignas(64) std::uint32_t gathered[kBlock + kBehindNumbers];
+    alignas(64) std::uint8_t mask[kBlock / 8];
+    planes_.gather(n.values, whole_groups(count), gathered, mask);
     const std::int64_t of_mask = n.of_mask(count);
     n.head.width = static_cast<std::uint8_t>(n.width);
     n.head.form = static_cast<std::uint8_t>(n.head.form | (of_mask != 0 ? kMasked : 0));
     std::int64_t bytes = put(n.head, Kind::planes, to);
-    std::memcpy(to + bytes, n.mask, static_cast<std::size_t>(of_mask));
+    std::memcpy(to + bytes, mask, static_cast<std::size_t>(of_mask));
     bytes += of_mask;
     std::uint64_t fewer = 0;
     const std::int64_t of_fewer = bytes_of_fewer(n.kept);
@@ -103,9 +104,9 @@ public:
   }
 
 private:
-  template <bool is_short>
-  using StepsOf = Generations<StepLoop<C, is_short && sizeof(C) == 4>, const C*, std::int64_t, const ToSteps<C>*, std::uint32_t*,
-                              std::uint8_t*, Stepped*>;
+  template <bool is_short, bool is_signed>
+  using StepsOf = Generations<StepLoop<C, is_short && sizeof(C) == 4, is_signed>, const C*, std::int64_t, const ToSteps<C>*, std::uint32_t*,
+                              Stepped*>;
 
   static std::int64_t put(BlockHead head, Kind kind, std::uint8_t* to) {
     head.form = static_cast<std::uint8_t>(head.form | static_cast<std::uint8_t>(kind));
@@ -123,7 +124,7 @@ private:
   Steps<C> near_, far_;
   C below_;
   void (*survey_)(const C*, std::int64_t, Survey<C>*) = Generations<SurveyLoop<C>, const C*, std::int64_t, Survey<C>*>::chosen();
-  decltype(StepsOf<false>::chosen()) step_;
+  decltype(StepsOf<false, false>::chosen()) step_, step_signed_;
   Planes planes_ = Planes::chosen();
 };
 
@@ -151,60 +152,91 @@ template <class F> void each_chunk(std::int64_t elements, F&& f) {
   });
 }
 
+// What has been found of the blocks of each chunk. It stands where the chunk will be encoded, if there is room for it.
+template <class C> class Surveys {
+public:
+  Surveys(const View& x, std::uint8_t* first) : type_(x.dtype), first_(first) {}
+  void keep(const Survey<C>* found, std::int64_t chunk, std::int64_t elements) const {
+    if (has_room(elements)) std::memcpy(place(chunk), found, bytes_of_all(elements));
+  }
+  // Whether they are there.
+  bool take(Survey<C>* found, std::int64_t chunk, std::int64_t elements) const {
+    if (!has_room(elements)) return false;
+    std::memcpy(found, place(chunk), bytes_of_all(elements));
+    return true;
+  }
+
+private:
+  static std::size_t bytes_of_all(std::int64_t elements) {
+    return static_cast<std::size_t>((elements + kBlock - 1) / kBlock) * sizeof(Survey<C>);
+  }
+  bool has_room(std::int64_t elements) const {
+    return static_cast<std::int64_t>(bytes_of_all(elements)) <= most_of_chunk(elements, type_);
+  }
+  std::uint8_t* place(std::int64_t chunk) const { return first_ + chunk * most_of_chunk(kChunk, type_); }
+
+  DType type_;
+  std::uint8_t* first_;
+};
+
 // Of finite elements; what chunks find stands in the table until then.
-template <class C> double largest_magnitude(const View& x, std::uint64_t* of_chunks) {
+template <class C> double largest_magnitude(const View& x, std::uint64_t* of_chunks, const Surveys<C>& surveys) {
   using Bits = BitsOf<C>;
   const auto survey = Generations<SurveyLoop<C>, const C*, std::int64_t, Survey<C>*>::chosen();
   const std::int64_t n = x.elements();
   each_chunk(n, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
     Bits largest = 0;
-    each_block<C>(x, begin, end, [&](const C* elements, std::int64_t, std::int64_t count) {
-      Survey<C> found;
+    Survey<C> of_blocks[kBlocksOfChunk];
+    each_block<C>(x, begin, end, [&](const C* elements, std::int64_t block, std::int64_t count) {
+      Survey<C>& found = of_blocks[(block - begin) / kBlock];
       survey(elements, count, &found);
-      if (found.largest >= kInfinity<C>) {
-        found.largest = 0;
-        for (std::int64_t i = 0; i < count; ++i) {
-          const Bits magnitude = std::bit_cast<Bits>(elements[i]) & ~kSignBit<C>;
-          if (magnitude < kInfinity<C>) found.largest = std::max(found.largest, magnitude);
-        }
+      if (found.largest < kInfinity<C>) {
+        largest = std::max(largest, found.largest);
+        return;
       }
-      largest = std::max(largest, found.largest);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const Bits magnitude = std::bit_cast<Bits>(elements[i]) & ~kSignBit<C>;
+        if (magnitude < kInfinity<C>) largest = std::max(largest, magnitude);
+      }
     });
     of_chunks[chunk] = largest;
+    surveys.keep(of_blocks, chunk, end - begin);
   });
   std::uint64_t largest = 0;
   for (std::int64_t chunk = 0; chunk < chunks_of(n); ++chunk) largest = std::max(largest, of_chunks[chunk]);
   return static_cast<double>(std::bit_cast<C>(static_cast<Bits>(largest)));
 }
 
-// The elements [begin, end) of a chunk; how many bytes.
+// The elements [begin, end) of a chunk, whose surveys may be known; how many bytes.
 template <class C>
-std::int64_t encode_blocks(const Encoder<C>& encoder, const View& x, std::int64_t begin, std::int64_t end, std::uint8_t* to) {
+std::int64_t encode_blocks(const Encoder<C>& encoder, const Survey<C>* known, const View& x, std::int64_t begin, std::int64_t end,
+                           std::uint8_t* to) {
   std::uint8_t* at = to;
   each_block<C>(x, begin, end, [&](const C* elements, std::int64_t block, std::int64_t count) {
-    at += encoder.block(elements, elements_from(x, block), count, block / kBlock, at);
+    const Survey<C>* const of_block = known != nullptr ? known + (block - begin) / kBlock : nullptr;
+    at += encoder.block(elements, of_block, elements_from(x, block), count, block / kBlock, at);
   });
   return at - to;
 }
 
 // The same in the small form, or as blocks where something is kept as it is or these take no more.
 template <class C>
-std::int64_t encode_coded(const Encoder<C>& encoder, const Distances& distances, const View& x, std::int64_t begin,
-                          std::int64_t end, std::uint8_t* to) {
+std::int64_t encode_coded(const Encoder<C>& encoder, const Distances& distances, const Survey<C>* known, const View& x,
+                          std::int64_t begin, std::int64_t end, std::uint8_t* to) {
   ChunkCoder coder(distances, end - begin);
   bool can_be = true;
   std::int64_t least = 0; // that blocks take
   each_block<C>(x, begin, end, [&](const C* elements, std::int64_t block, std::int64_t count) {
     if (!can_be) return;
     typename Encoder<C>::Numbers n;
-    encoder.find(elements, count, block / kBlock, n);
+    encoder.find(elements, known != nullptr ? known + (block - begin) / kBlock : nullptr, count, block / kBlock, n);
     can_be = n.kind != Kind::raw && n.width <= kCodedWidth;
     if (!can_be) return;
-    least += n.least_bytes(count, coder.add(n.head, n.numbers, n.flags, count));
+    least += n.least_bytes(count, coder.add(n.head, n.values, count));
   });
   const std::int64_t bytes = can_be ? coder.code() : 0;
   if (!can_be || bytes >= least) {
-    const std::int64_t of_blocks = encode_blocks(encoder, x, begin, end, to);
+    const std::int64_t of_blocks = encode_blocks(encoder, known, x, begin, end, to);
     if (!can_be || of_blocks <= bytes) return of_blocks;
   }
   coder.write(to);
@@ -215,14 +247,17 @@ template <class C> void encode(const View& x, double bound, bool relative, bool 
   const std::int64_t n = x.elements(), chunks = chunks_of(n);
   auto* const ends = reinterpret_cast<std::uint64_t*>(to + sizeof(Head));
   std::uint8_t* const first = to + begin_of_chunks(n);
-  if (relative) bound *= largest_magnitude<C>(x, ends);
+  const Surveys<C> surveys(x, first);
+  if (relative) bound *= largest_magnitude<C>(x, ends, surveys);
   const Encoder<C> encoder(bound, x.dtype);
   const std::int64_t room = most_of_chunk(kChunk, x.dtype);
   const Distances distances = distances_in(x);
   each_chunk(n, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
     std::uint8_t* const start = first + chunk * room;
-    ends[chunk] = static_cast<std::uint64_t>(small ? encode_coded(encoder, distances, x, begin, end, start)
-                                                   : encode_blocks(encoder, x, begin, end, start));
+    Survey<C> of_blocks[kBlocksOfChunk];
+    const Survey<C>* const known = relative && surveys.take(of_blocks, chunk, end - begin) ? of_blocks : nullptr;
+    ends[chunk] = static_cast<std::uint64_t>(small ? encode_coded(encoder, distances, known, x, begin, end, start)
+                                                   : encode_blocks(encoder, known, x, begin, end, start));
   });
   // Chunks move up to one another.
   std::uint64_t end = 0;

@@ -39,21 +39,18 @@ template <class C> struct SurveyLoop {
   }
 };
 
-// To the nearest integer, of numbers far below 2^51 or 2^22.
-template <class C> CAIRN_INLINE C nearest(C x) {
-  constexpr C kShift = std::is_same_v<C, double> ? C(0x1.8p52) : C(0x1.8p23);
-  return (x + kShift) - kShift;
-}
+// Added to numbers far below 2^51 or 2^22 this leaves the nearest integer, as the lowest bits of what comes.
+template <class C> inline constexpr C kShift = std::is_same_v<C, double> ? C(0x1.8p52) : C(0x1.8p23);
 
 template <class C> struct ToSteps {
   Steps<C> steps;
   C below;                // an error has to be
   std::uint32_t dithered; // first_of_dither
-  std::uint32_t sign;     // 1: there are negative ones, else 0
 };
 struct Stepped {
-  std::uint32_t all = 0;   // the bits of the numbers of all that are not zero
-  std::uint32_t wrong = 0; // not 0: an element would not come back within the bound
+  std::uint32_t all = 0;  // the bits of the numbers of all that are not zero
+  std::uint32_t kept = 0; // how many these are
+  bool wrong = false;     // an element would not come back within the bound
 };
 
 // In the type of elements.
@@ -66,49 +63,53 @@ template <bool is_short, class C> CAIRN_INLINE C as_element(C x) {
   }
 }
 
-// Numbers of steps, and a flag an element: whether it is not zero.
-template <class C, bool is_short> struct StepLoop {
-  CAIRN_INLINE static void run(const C* x, std::int64_t count, const ToSteps<C>* how, std::uint32_t* numbers, std::uint8_t* flags,
-                               Stepped* out) {
-    const C step = how->steps.step, inverse = how->steps.inverse, below = how->below;
-    const std::uint32_t dithered = how->dithered, sign = how->sign;
-    std::uint32_t all = 0, wrong = 0;
+// The value of each element: 0 for a zero, and its number of steps and one for others. Where there are negative ones that are not
+// zero, `is_signed`, numbers have their sign.
+template <class C, bool is_short, bool is_signed> struct StepLoop {
+  CAIRN_INLINE static void run(const C* x, std::int64_t count, const ToSteps<C>* how, std::uint32_t* values, Stepped* out) {
+    using Bits = BitsOf<C>;
+    const C step = how->steps.step, inverse = how->steps.inverse;
+    const std::uint32_t dithered = how->dithered;
+    std::uint32_t all = 0, kept = 0;
+    Bits error = 0; // the largest, as bits: beyond those of all numbers if it is none
     const auto n = static_cast<std::int32_t>(count); // an index as wide as what is hashed
     CAIRN_EACH
     for (std::int32_t i = 0; i < n; ++i) {
-      const C d = static_cast<C>(dither(dithered, static_cast<std::uint32_t>(i)));
-      const C steps = nearest(x[i] * inverse - d);
-      const C back = as_element<is_short>((steps + d) * step), error = std::fabs(x[i] - back);
-      const bool is = (std::bit_cast<BitsOf<C>>(x[i]) & ~kSignBit<C>) >= kLeastNormal<C>;
-      const auto q = static_cast<std::int32_t>(steps);
-      const std::uint32_t number = static_cast<std::uint32_t>(q) << sign ^ static_cast<std::uint32_t>(q >> 31);
-      numbers[i] = number;
-      flags[i] = is ? 1 : 0;
+      const C d = static_cast<C>(dither(dithered, kOfPlaces[static_cast<std::size_t>(i)]));
+      const C shifted = (x[i] * inverse - d) + kShift<C>, steps = shifted - kShift<C>;
+      const C back = as_element<is_short>((steps + d) * step);
+      const Bits off = std::bit_cast<Bits>(x[i] - back) & ~kSignBit<C>, bits = std::bit_cast<Bits>(x[i]);
+      const auto q = static_cast<std::uint32_t>(std::bit_cast<Bits>(shifted) - std::bit_cast<Bits>(kShift<C>));
+      const std::uint32_t number = is_signed ? q << 1 ^ static_cast<std::uint32_t>(static_cast<std::int32_t>(q) >> 31) : q;
+      const bool is = is_signed ? (bits & ~kSignBit<C>) >= kLeastNormal<C>
+                                : static_cast<std::make_signed_t<Bits>>(bits) >= static_cast<std::make_signed_t<Bits>>(kLeastNormal<C>);
+      values[i] = is ? number + 1 : 0u;
       all |= is ? number : 0u;
-      wrong |= error < below ? 0u : 1u;
+      kept += is ? 1u : 0u;
+      error = off > error ? off : error;
     }
-    *out = {all, wrong};
+    *out = {all, kept, error >= std::bit_cast<Bits>(how->below)};
   }
 };
 
 template <class C> struct FromSteps {
   C step;
-  std::uint32_t dithered, sign;
+  std::uint32_t dithered;
 };
 
-// An element of each number; those whose flag is 0 are zeros.
-template <class C> struct RestoreLoop {
-  CAIRN_INLINE static void run(const std::uint32_t* numbers, const std::uint8_t* flags, std::int64_t count,
-                               const FromSteps<C>* how, C* to) {
+// An element of each value.
+template <class C, bool is_signed> struct RestoreLoop {
+  CAIRN_INLINE static void run(const std::uint32_t* values, std::int64_t count, const FromSteps<C>* how, C* to) {
     const C step = how->step;
-    const std::uint32_t dithered = how->dithered, sign = how->sign;
+    const std::uint32_t dithered = how->dithered;
     const auto n = static_cast<std::int32_t>(count);
     CAIRN_EACH
     for (std::int32_t i = 0; i < n; ++i) {
-      const auto q = static_cast<std::int32_t>(numbers[i] >> sign ^ (0u - (numbers[i] & sign)));
-      const C d = static_cast<C>(dither(dithered, static_cast<std::uint32_t>(i)));
+      const std::uint32_t number = values[i] - 1;
+      const auto q = static_cast<std::int32_t>(is_signed ? number >> 1 ^ (0u - (number & 1)) : number);
+      const C d = static_cast<C>(dither(dithered, kOfPlaces[static_cast<std::size_t>(i)]));
       const C back = (static_cast<C>(q) + d) * step;
-      to[i] = flags[i] != 0 ? back : C(0);
+      to[i] = values[i] != 0 ? back : C(0);
     }
   }
 };

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -62,27 +63,21 @@ struct Unpacked {
 };
 
 struct AnyPlanes {
-  // Of eight flags the i-th is moved to bit 56 + i of the product.
-  static void mask_of(const std::uint8_t* flags, std::int64_t count, std::uint8_t* mask) {
-    for (std::int64_t i = 0; i < count; i += 8) {
-      std::uint64_t word;
-      std::memcpy(&word, flags + i, sizeof word);
-      mask[i / 8] = static_cast<std::uint8_t>(word * 0x0102040810204080u >> 56);
-    }
-  }
-  static std::int64_t gather(const std::uint32_t* numbers, const std::uint8_t* mask, std::int64_t count, std::uint32_t* to) {
-    std::int64_t n = 0;
+  static void gather(const std::uint32_t* values, std::int64_t count, std::uint32_t* numbers, std::uint8_t* mask) {
+    std::fill_n(mask, count / 8, std::uint8_t{0});
     for (std::int64_t i = 0; i < count; ++i) {
-      to[n] = numbers[i];
-      n += mask[i / 8] >> i % 8 & 1;
+      const unsigned is = values[i] != 0 ? 1 : 0;
+      *numbers = values[i] - 1;
+      numbers += is;
+      mask[i / 8] = static_cast<std::uint8_t>(mask[i / 8] | is << i % 8);
     }
-    std::fill_n(to + n, kGroup, 0u);
-    return n;
+    std::fill_n(numbers, kGroup, 0u);
   }
-  static void spread(const std::uint32_t* numbers, const std::uint8_t* mask, std::int64_t count, std::uint32_t* to) {
+  static void spread(const std::uint32_t* values, const std::uint8_t* mask, std::int64_t count, std::uint32_t* to) {
     for (std::int64_t i = 0; i < count; ++i) {
-      to[i] = *numbers;
-      numbers += mask[i / 8] >> i % 8 & 1;
+      const unsigned is = mask[i / 8] >> i % 8 & 1;
+      to[i] = is != 0 ? *values : 0;
+      values += is;
     }
   }
   static std::int64_t pack(const std::uint32_t* numbers, std::int64_t groups, unsigned width, std::uint64_t* fewer,
@@ -97,13 +92,13 @@ struct AnyPlanes {
     *fewer = packed.fewer;
     return packed.at - to;
   }
-  static void unpack(const std::uint8_t* from, std::int64_t groups, unsigned width, std::uint64_t fewer, std::uint32_t* numbers) {
+  static void unpack(const std::uint8_t* from, std::int64_t groups, unsigned width, std::uint64_t fewer, std::uint32_t* values) {
     Unpacked planes{from, width, fewer};
-    for (std::int64_t g = 0; g < groups; ++g, numbers += kGroup, planes.next()) {
-      std::fill_n(numbers, kGroup, 0u);
+    for (std::int64_t g = 0; g < groups; ++g, values += kGroup, planes.next()) {
+      std::fill_n(values, kGroup, 1u);
       for (unsigned plane = 0; plane < width; ++plane) {
         const unsigned bits = planes.word(plane);
-        for (unsigned i = 0; i < kGroup; ++i) numbers[i] |= (bits >> i & 1) << plane;
+        for (unsigned i = 0; i < kGroup; ++i) values[i] += (bits >> i & 1) << plane;
       }
     }
   }
@@ -120,28 +115,23 @@ struct Avx2Planes {
   }
   CAIRN_AVX2 static void store8(std::uint32_t* to, __m256i v) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), v); }
 
-  CAIRN_AVX2 static void mask_of(const std::uint8_t* flags, std::int64_t count, std::uint8_t* mask) {
-    for (std::int64_t i = 0; i < count; i += kGroup) {
-      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(flags + i));
-      put_word(mask + i / 8, static_cast<unsigned>(_mm_movemask_epi8(_mm_slli_epi16(bytes, 7))));
-    }
-  }
-  CAIRN_AVX2 static std::int64_t gather(const std::uint32_t* numbers, const std::uint8_t* mask, std::int64_t count,
-                                        std::uint32_t* to) {
-    std::int64_t n = 0;
+  CAIRN_AVX2 static void gather(const std::uint32_t* values, std::int64_t count, std::uint32_t* numbers, std::uint8_t* mask) {
     for (std::int64_t i = 0; i < count; i += 8) {
-      const unsigned m = mask[i / 8];
-      store8(to + n, _mm256_permutevar8x32_epi32(load8(numbers + i), order(kOrders.gathered[m])));
-      n += std::popcount(m);
-    }
-    std::fill_n(to + n, kGroup, 0u);
-    return n;
-  }
-  CAIRN_AVX2 static void spread(const std::uint32_t* numbers, const std::uint8_t* mask, std::int64_t count, std::uint32_t* to) {
-    for (std::int64_t i = 0; i < count; i += 8) {
-      const unsigned m = mask[i / 8];
-      store8(to + i, _mm256_permutevar8x32_epi32(load8(numbers), order(kOrders.spread[m])));
+      const __m256i v = load8(values + i), is_none = _mm256_cmpeq_epi32(v, _mm256_setzero_si256());
+      const unsigned m = 0xFFu & ~static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(is_none)));
+      store8(numbers, _mm256_permutevar8x32_epi32(_mm256_add_epi32(v, _mm256_set1_epi32(-1)), order(kOrders.gathered[m])));
       numbers += std::popcount(m);
+      mask[i / 8] = static_cast<std::uint8_t>(m);
+    }
+    std::fill_n(numbers, kGroup, 0u);
+  }
+  CAIRN_AVX2 static void spread(const std::uint32_t* values, const std::uint8_t* mask, std::int64_t count, std::uint32_t* to) {
+    const __m256i places = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    for (std::int64_t i = 0; i < count; i += 8) {
+      const unsigned m = mask[i / 8];
+      const __m256i is = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(m)), places), places);
+      store8(to + i, _mm256_and_si256(is, _mm256_permutevar8x32_epi32(load8(values), order(kOrders.spread[m]))));
+      values += std::popcount(m);
     }
   }
   CAIRN_AVX2 static std::int64_t pack(const std::uint32_t* numbers, std::int64_t groups, unsigned width, std::uint64_t* fewer,
@@ -160,76 +150,149 @@ struct Avx2Planes {
     return packed.at - to;
   }
   CAIRN_AVX2 static void unpack(const std::uint8_t* from, std::int64_t groups, unsigned width, std::uint64_t fewer,
-                                std::uint32_t* numbers) {
+                                std::uint32_t* values) {
     const __m256i low_bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128), high_bits = _mm256_slli_epi32(low_bits, 8);
     Unpacked planes{from, width, fewer};
-    for (std::int64_t g = 0; g < groups; ++g, numbers += kGroup, planes.next()) {
-      __m256i low = _mm256_setzero_si256(), high = low;
+    for (std::int64_t g = 0; g < groups; ++g, values += kGroup, planes.next()) {
+      __m256i low = _mm256_set1_epi32(1), high = low;
       for (unsigned plane = 0; plane < width; ++plane) {
         const __m256i bits = _mm256_set1_epi32(static_cast<int>(planes.word(plane)));
         const __m256i value = _mm256_set1_epi32(static_cast<int>(1u << plane));
         const auto set = [&](__m256i of) __attribute__((always_inline, target("avx2,fma,bmi,bmi2,f16c"))) {
           return _mm256_and_si256(_mm256_cmpeq_epi32(_mm256_and_si256(bits, of), of), value);
         };
-        low = _mm256_or_si256(low, set(low_bits));
-        high = _mm256_or_si256(high, set(high_bits));
+        low = _mm256_add_epi32(low, set(low_bits));
+        high = _mm256_add_epi32(high, set(high_bits));
       }
-      store8(numbers, low);
-      store8(numbers + 8, high);
+      store8(values, low);
+      store8(values + 8, high);
     }
   }
 };
 
+// Four groups at a time, as bytes: the eight planes of the lowest bytes of a group are a transposition of bits in each half of a
+// lane, and so on for the next bytes.
 struct Avx512Planes {
-  CAIRN_AVX512 static void mask_of(const std::uint8_t* flags, std::int64_t count, std::uint8_t* mask) {
+  static constexpr std::int64_t kAtOnce = 4; // groups
+
+  CAIRN_AVX512 static void gather(const std::uint32_t* values, std::int64_t count, std::uint32_t* numbers, std::uint8_t* mask) {
     for (std::int64_t i = 0; i < count; i += kGroup) {
-      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(flags + i));
-      put_word(mask + i / 8, _mm_test_epi8_mask(bytes, bytes));
+      const __m512i v = _mm512_loadu_si512(values + i);
+      const __mmask16 m = _mm512_test_epi32_mask(v, v);
+      _mm512_storeu_si512(numbers, _mm512_maskz_compress_epi32(m, _mm512_add_epi32(v, _mm512_set1_epi32(-1))));
+      numbers += std::popcount(static_cast<unsigned>(m));
+      put_word(mask + i / 8, m);
     }
+    _mm512_storeu_si512(numbers, _mm512_setzero_si512());
   }
-  CAIRN_AVX512 static std::int64_t gather(const std::uint32_t* numbers, const std::uint8_t* mask, std::int64_t count,
-                                          std::uint32_t* to) {
-    std::int64_t n = 0;
+  CAIRN_AVX512 static void spread(const std::uint32_t* values, const std::uint8_t* mask, std::int64_t count, std::uint32_t* to) {
     for (std::int64_t i = 0; i < count; i += kGroup) {
       const unsigned m = word_at(mask + i / 8);
-      _mm512_storeu_si512(to + n, _mm512_maskz_compress_epi32(static_cast<__mmask16>(m), _mm512_loadu_si512(numbers + i)));
-      n += std::popcount(m);
+      _mm512_storeu_si512(to + i, _mm512_maskz_expand_epi32(static_cast<__mmask16>(m), _mm512_loadu_si512(values)));
+      values += std::popcount(m);
     }
-    _mm512_storeu_si512(to + n, _mm512_setzero_si512());
-    return n;
   }
-  CAIRN_AVX512 static void spread(const std::uint32_t* numbers, const std::uint8_t* mask, std::int64_t count, std::uint32_t* to) {
-    for (std::int64_t i = 0; i < count; i += kGroup) {
-      const unsigned m = word_at(mask + i / 8);
-      _mm512_storeu_si512(to + i, _mm512_maskz_expand_epi32(static_cast<__mmask16>(m), _mm512_loadu_si512(numbers)));
-      numbers += std::popcount(m);
+
+  // Bit c of byte r of each eight bytes becomes bit r of byte c.
+  CAIRN_AVX512 static __m512i turned(__m512i x) {
+    const auto swapped = [](__m512i v, auto distance, std::int64_t of) __attribute__((
+                             always_inline, target("avx2,fma,bmi,bmi2,f16c,avx512f,avx512vl,avx512bw,avx512dq,avx512cd"))) {
+      constexpr unsigned kBits = decltype(distance)::value;
+      const __m512i changed = _mm512_ternarylogic_epi64(v, _mm512_srli_epi64(v, kBits), _mm512_set1_epi64(of), 0x28); // (a ^ b) & c
+      return _mm512_ternarylogic_epi64(v, changed, _mm512_slli_epi64(changed, kBits), 0x96);                         // a ^ b ^ c
+    };
+    x = swapped(x, std::integral_constant<unsigned, 7>(), 0x00AA00AA00AA00AA);
+    x = swapped(x, std::integral_constant<unsigned, 14>(), 0x0000CCCC0000CCCC);
+    return swapped(x, std::integral_constant<unsigned, 28>(), 0x00000000F0F0F0F0);
+  }
+  // The planes of the bytes `byte` of four groups, those of a group in a lane.
+  CAIRN_AVX512 static __m512i planes_of(const __m512i (&v)[kAtOnce], unsigned byte) {
+    const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(8 * byte));
+    const auto of = [&](unsigned group) __attribute__((
+                        always_inline, target("avx2,fma,bmi,bmi2,f16c,avx512f,avx512vl,avx512bw,avx512dq,avx512cd"))) {
+      return _mm512_and_si512(_mm512_srl_epi32(v[group], shift), _mm512_set1_epi32(0xFF));
+    };
+    const __m512i bytes = _mm512_packus_epi16(_mm512_packus_epi32(of(0), of(1)), _mm512_packus_epi32(of(2), of(3)));
+    const __m512i by_group = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i halves = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15));
+    return _mm512_shuffle_epi8(turned(_mm512_permutexvar_epi32(by_group, bytes)), halves);
+  }
+  template <unsigned bytes>
+  CAIRN_AVX512 static std::int64_t pack_bytes(const std::uint32_t* numbers, std::int64_t groups, unsigned width,
+                                              std::uint64_t* fewer, std::uint8_t* to) {
+    // Vectors are written as a whole, and there may be no room behind the last one.
+    alignas(64) std::uint8_t packed[kBlock / 8 * 8 * bytes + 64];
+    std::uint8_t* at = packed;
+    std::uint64_t all_fewer = 0;
+    for (std::int64_t g = 0; g < groups; g += kAtOnce, numbers += kAtOnce * kGroup) {
+      __m512i v[kAtOnce], planes[bytes];
+      for (std::int64_t k = 0; k < kAtOnce; ++k) v[k] = _mm512_loadu_si512(numbers + k * kGroup);
+      std::uint32_t present[bytes]; // a bit a plane, eight of each group
+      for (unsigned b = 0; b < bytes; ++b) {
+        planes[b] = planes_of(v, b);
+        present[b] = _mm512_test_epi16_mask(planes[b], planes[b]);
+      }
+      alignas(64) std::uint8_t lanes[bytes][64];
+      for (unsigned b = 0; b < bytes; ++b) _mm512_store_si512(lanes[b], planes[b]);
+      for (std::int64_t k = 0; k < std::min(kAtOnce, groups - g); ++k) {
+        std::uint32_t any = 0;
+        for (unsigned b = 0; b < bytes; ++b) {
+          std::memcpy(at + 16 * b, lanes[b] + 16 * k, 16);
+          any |= (present[b] >> 8 * k & 0xFF) << 8 * b;
+        }
+        const unsigned empty = std::min(width - static_cast<unsigned>(std::bit_width(any)), kMostFewer);
+        all_fewer |= std::uint64_t{empty} << 2 * (g + k);
+        at += 2 * (width - empty);
+      }
     }
+    *fewer = all_fewer;
+    std::memcpy(to, packed, static_cast<std::size_t>(at - packed));
+    return at - packed;
   }
   CAIRN_AVX512 static std::int64_t pack(const std::uint32_t* numbers, std::int64_t groups, unsigned width, std::uint64_t* fewer,
                                         std::uint8_t* to) {
-    Packed packed{width, to};
-    for (std::int64_t g = 0; g < groups; ++g, numbers += kGroup, packed.next()) {
-      const __m512i v = _mm512_loadu_si512(numbers);
-      __m512i bit = _mm512_set1_epi32(1);
-      for (unsigned plane = 0; plane < width; ++plane) {
-        put_word(packed.at + 2 * plane, _mm512_test_epi32_mask(v, bit));
-        bit = _mm512_add_epi32(bit, bit);
+    if (width <= 8) return pack_bytes<1>(numbers, groups, width, fewer, to);
+    if (width <= 16) return pack_bytes<2>(numbers, groups, width, fewer, to);
+    return pack_bytes<4>(numbers, groups, width, fewer, to);
+  }
+
+  template <unsigned bytes>
+  CAIRN_AVX512 static void unpack_bytes(const std::uint8_t* from, std::int64_t groups, unsigned width, std::uint64_t fewer,
+                                        std::uint32_t* values) {
+    const __m512i halves = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15));
+    for (std::int64_t g = 0; g < groups; g += kAtOnce, values += kAtOnce * kGroup) {
+      __m128i planes[kAtOnce][bytes] = {};
+      for (std::int64_t k = 0; k < std::min(kAtOnce, groups - g); ++k, fewer >>= 2) {
+        const unsigned present = width - static_cast<unsigned>(fewer & kMostFewer);
+        const auto there = static_cast<std::uint32_t>((std::uint64_t{1} << present) - 1);
+        for (unsigned b = 0; b < bytes; ++b) {
+          const auto of_byte = static_cast<__mmask8>(there >> 8 * b);
+          planes[k][b] = _mm_maskz_loadu_epi16(of_byte, from + 16 * b);
+        }
+        from += 2 * present;
+      }
+      alignas(64) std::uint8_t lanes[bytes][64];
+      for (unsigned b = 0; b < bytes; ++b) {
+        const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(planes[0][b]), planes[1][b], 1);
+        const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(planes[2][b]), planes[3][b], 1);
+        const __m512i of_byte = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+        _mm512_store_si512(lanes[b], turned(_mm512_shuffle_epi8(of_byte, halves)));
+      }
+      for (std::int64_t k = 0; k < kAtOnce; ++k) {
+        __m512i v = _mm512_set1_epi32(1);
+        for (unsigned b = 0; b < bytes; ++b) {
+          const __m512i of_byte = _mm512_cvtepu8_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(lanes[b] + 16 * k)));
+          v = _mm512_add_epi32(v, _mm512_slli_epi32(of_byte, 8 * b));
+        }
+        _mm512_storeu_si512(values + k * kGroup, v);
       }
     }
-    *fewer = packed.fewer;
-    return packed.at - to;
   }
   CAIRN_AVX512 static void unpack(const std::uint8_t* from, std::int64_t groups, unsigned width, std::uint64_t fewer,
-                                  std::uint32_t* numbers) {
-    Unpacked planes{from, width, fewer};
-    for (std::int64_t g = 0; g < groups; ++g, numbers += kGroup, planes.next()) {
-      __m512i v = _mm512_setzero_si512(), bit = _mm512_set1_epi32(1);
-      for (unsigned plane = 0; plane < width; ++plane) {
-        v = _mm512_mask_or_epi32(v, static_cast<__mmask16>(planes.word(plane)), v, bit);
-        bit = _mm512_add_epi32(bit, bit);
-      }
-      _mm512_storeu_si512(numbers, v);
-    }
+                                  std::uint32_t* values) {
+    if (width <= 8) return unpack_bytes<1>(from, groups, width, fewer, values);
+    if (width <= 16) return unpack_bytes<2>(from, groups, width, fewer, values);
+    return unpack_bytes<4>(from, groups, width, fewer, values);
   }
 };
 
@@ -240,7 +303,7 @@ using Avx512Planes = AnyPlanes;
 
 #endif
 
-template <class P> constexpr Planes kPlanesOf = {P::mask_of, P::gather, P::spread, P::pack, P::unpack};
+template <class P> constexpr Planes kPlanesOf = {P::gather, P::spread, P::pack, P::unpack};
 
 } // namespace
 

@@ -5,19 +5,19 @@
 
 namespace cairn::ops::cpu::lossy {
 
-// For the processor at hand. Lists of numbers have room for a whole group behind their end.
+// For the processor at hand. A *value* is a number and one, or 0 where there is none. Lists have room for kBehindNumbers more.
+inline constexpr std::int64_t kBehindNumbers = 64;
 struct Planes {
-  // Flags, bytes of 0 and 1, as bits; whole groups.
-  void (*mask_of)(const std::uint8_t* flags, std::int64_t count, std::uint8_t* mask);
-  // Of numbers those whose bit is set, in their order; how many, which are followed by zeros up to a whole group.
-  std::int64_t (*gather)(const std::uint32_t* numbers, const std::uint8_t* mask, std::int64_t count, std::uint32_t* to);
-  // The same back: the others are undefined.
-  void (*spread)(const std::uint32_t* numbers, const std::uint8_t* mask, std::int64_t count, std::uint32_t* to);
+  // The numbers of values, in their order, and a bit a value that says where they were; values are whole groups. Numbers are
+  // followed by zeros up to a whole group.
+  void (*gather)(const std::uint32_t* values, std::int64_t count, std::uint32_t* numbers, std::uint8_t* mask);
+  // Values that stood one behind the other, to where bits say; zeros elsewhere.
+  void (*spread)(const std::uint32_t* values, const std::uint8_t* mask, std::int64_t count, std::uint32_t* to);
   // Whole groups, each with as many planes as its largest number needs, but at least `width` - kMostFewer: how many it has fewer
   // than `width` stands in two bits of `fewer`, and how many bytes all have is returned. There has to be room for `width` planes
   // of each.
   std::int64_t (*pack)(const std::uint32_t* numbers, std::int64_t groups, unsigned width, std::uint64_t* fewer, std::uint8_t* to);
-  void (*unpack)(const std::uint8_t* from, std::int64_t groups, unsigned width, std::uint64_t fewer, std::uint32_t* numbers);
+  void (*unpack)(const std::uint8_t* from, std::int64_t groups, unsigned width, std::uint64_t fewer, std::uint32_t* values);
 
   static Planes chosen();
 };

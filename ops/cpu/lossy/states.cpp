@@ -55,8 +55,9 @@ struct AnyStates {
     std::int64_t i = code_rest(c, c.states, c.words);
     while (i-- != 0) put_symbol(c.puts[c.symbols[i]], c.states[i % kLanes], c.words);
   }
-  static void decode(Decoding& d, std::uint8_t* tokens, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; i += kTogether) {
+  static void decode(Decoding& d, std::uint8_t* tokens, std::int64_t count) { decode_from(d, tokens, 0, count); }
+  static void decode_from(Decoding& d, std::uint8_t* tokens, std::int64_t i, std::int64_t count) {
+    for (; i < count; i += kTogether) {
       std::uint8_t contexts[kTogether];
       find_contexts(tokens + i, d.distances.near, d.distances.far, contexts);
       for (std::int64_t k = 0; k < std::min(kTogether, count - i); ++k)
@@ -67,7 +68,7 @@ struct AnyStates {
 
 #if defined(__x86_64__)
 
-static_assert(kLanes == 16, "two vectors of eight: one waits while the other works");
+static_assert(kLanes == 32 && kLanes == kTogether, "four vectors of eight: one waits while the others work");
 
 struct Avx2States {
   CAIRN_AVX2 static __m256i load8(const std::uint32_t* from) {
@@ -110,28 +111,22 @@ struct Avx2States {
     std::fill_n(c.states, kLanes, kLeastState);
     std::uint16_t* words = c.words;
     std::int64_t i = code_rest(c, c.states, words);
-    __m256i x = load8(c.states), y = load8(c.states + 8);
+    __m256i x[4];
+    for (int k = 0; k < 4; ++k) x[k] = load8(c.states + 8 * k);
     while (i != 0) {
       i -= kLanes;
-      put(c.puts, c.symbols + i + 8, y, words);
-      put(c.puts, c.symbols + i, x, words);
+      for (int k = 3; k >= 0; --k) put(c.puts, c.symbols + i + 8 * k, x[k], words);
     }
-    store8(c.states, x);
-    store8(c.states + 8, y);
+    for (int k = 0; k < 4; ++k) store8(c.states + 8 * k, x[k]);
     c.words = words;
   }
 
-  // Eight tokens, where as many words are left.
-  CAIRN_AVX2 static void take(const Takes* takes, const std::uint8_t* contexts, __m256i& x, const std::uint8_t*& words,
-                              std::uint8_t* tokens) {
+  // Eight tokens, each in the lowest byte of a lane, where as many words are left.
+  CAIRN_AVX2 static __m256i take(const Takes* takes, const std::uint8_t* contexts, __m256i& x, const std::uint8_t*& words) {
     const __m256i context = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(contexts)));
     const __m256i place = _mm256_or_si256(_mm256_slli_epi32(context, static_cast<int>(kScaleBits)),
                                           _mm256_and_si256(x, _mm256_set1_epi32(static_cast<int>(kScale - 1))));
     const __m256i take = _mm256_i32gather_epi32(reinterpret_cast<const int*>(takes), place, 4);
-    const __m256i first_bytes = _mm256_shuffle_epi8(take, _mm256_set1_epi32(0x0C080400));
-    const int low = _mm256_cvtsi256_si32(first_bytes), high = _mm256_extract_epi32(first_bytes, 4);
-    std::memcpy(tokens, &low, sizeof low);
-    std::memcpy(tokens + 4, &high, sizeof high);
     const __m256i behind = _mm256_and_si256(_mm256_srli_epi32(take, 8), _mm256_set1_epi32(0xFFF));
     x = _mm256_mullo_epi32(_mm256_srli_epi32(take, 20), _mm256_srli_epi32(x, static_cast<int>(kScaleBits)));
     x = _mm256_add_epi32(x, behind);
@@ -141,26 +136,26 @@ struct Avx2States {
     const __m256i word = _mm256_permutevar8x32_epi32(next, order(kOrders.spread[mask]));
     x = _mm256_blendv_epi8(x, _mm256_or_si256(_mm256_slli_epi32(x, 16), word), wants);
     words += 2 * std::popcount(mask);
+    return _mm256_and_si256(take, _mm256_set1_epi32(0xFF));
   }
   CAIRN_AVX2 static void decode(Decoding& d, std::uint8_t* tokens, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; i += kTogether) {
+    std::int64_t i = 0;
+    const std::uint8_t* words = d.words;
+    __m256i x[4];
+    for (int k = 0; k < 4; ++k) x[k] = load8(d.states + 8 * k);
+    // Tokens are written as one vector: as the neighbours of others they are read as one soon after.
+    const __m256i in_order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    for (; count - i >= kTogether && d.end - words >= 2 * kTogether; i += kTogether) {
       alignas(32) std::uint8_t contexts[kTogether];
       find_contexts(tokens + i, d.distances.near, d.distances.far, contexts);
-      if (count - i >= kTogether && d.end - d.words >= 2 * kTogether) {
-        __m256i x = load8(d.states), y = load8(d.states + 8);
-        const std::uint8_t* words = d.words;
-        for (std::int64_t k = 0; k < kTogether; k += kLanes) {
-          take(d.takes, contexts + k, x, words, tokens + i + k);
-          take(d.takes, contexts + k + 8, y, words, tokens + i + k + 8);
-        }
-        store8(d.states, x);
-        store8(d.states + 8, y);
-        d.words = words;
-      } else {
-        for (std::int64_t k = 0; k < std::min(kTogether, count - i); ++k)
-          tokens[i + k] = take_token(d, contexts[k], d.states[k % kLanes], d.words);
-      }
+      __m256i found[4];
+      for (int k = 0; k < 4; ++k) found[k] = take(d.takes, contexts + 8 * k, x[k], words);
+      const __m256i bytes = _mm256_packus_epi16(_mm256_packus_epi32(found[0], found[1]), _mm256_packus_epi32(found[2], found[3]));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(tokens + i), _mm256_permutevar8x32_epi32(bytes, in_order));
     }
+    for (int k = 0; k < 4; ++k) store8(d.states + 8 * k, x[k]);
+    d.words = words;
+    AnyStates::decode_from(d, tokens, i, count);
   }
 };
 
