@@ -24,7 +24,7 @@ inline constexpr unsigned kScaleBits = 10, kScale = 1u << kScaleBits; // what th
 inline constexpr unsigned kCodedWidth = 23;                           // of the largest number that has a token
 inline constexpr unsigned kLanes = 32;
 inline constexpr std::uint32_t kLeastState = 1u << 15;
-inline constexpr unsigned kFewBits = 17; // values of at most that many have at most 14 bits beside their token
+inline constexpr unsigned kFewBits = 17;       // values of at most that many have at most 14 bits beside their token
 inline constexpr std::int64_t kTogether = 32;  // elements whose contexts are made at once: neighbours are as far away
 inline constexpr std::int64_t kBehindBits = 8; // zeros, so that bits are read a word at a time
 

@@ -42,7 +42,8 @@ struct TokenLoop {
 // Bits behind others: those of two tokens as one list, and of four where these are at most 56, so that all fit behind the seven
 // that may be pending. Of a block, whose lists are zeros behind `count`.
 struct BitsLoop {
-  CAIRN_INLINE static void run(const std::uint32_t* beside, const std::uint32_t* low, std::int64_t count, bool are_few, Bits* bits) {
+  CAIRN_INLINE static void run(const std::uint32_t* beside, const std::uint32_t* low, std::int64_t count, bool are_few,
+                               Bits* bits) {
     std::uint64_t lists[kBlock / 2];
     std::uint32_t lengths[kBlock / 2];
     std::int64_t all = (count + 3) / 4 * 2;
@@ -163,8 +164,8 @@ ChunkCoder::ChunkCoder(Distances distances, std::int64_t elements) : distances_(
 std::int64_t ChunkCoder::add(const BlockHead& head, const std::uint32_t* values, std::int64_t count) {
   alignas(64) std::uint32_t beside[kBlock], low[kBlock];
   Found found;
-  Generations<TokenLoop, const std::uint32_t*, std::int64_t, std::uint8_t*, std::uint32_t*, std::uint32_t*,
-              Found*>::chosen()(values, count, tokens_ + count_, beside, low, &found);
+  Generations<TokenLoop, const std::uint32_t*, std::int64_t, std::uint8_t*, std::uint32_t*, std::uint32_t*, Found*>::chosen()(
+      values, count, tokens_ + count_, beside, low, &found);
   if (found.all >= kDirect) {
     const std::int64_t fours = (count + 3) / 4 * 4;
     std::fill(beside + count, beside + fours, 0u);

@@ -105,8 +105,8 @@ public:
 
 private:
   template <bool is_short, bool is_signed>
-  using StepsOf = Generations<StepLoop<C, is_short && sizeof(C) == 4, is_signed>, const C*, std::int64_t, const ToSteps<C>*, std::uint32_t*,
-                              Stepped*>;
+  using StepsOf = Generations<StepLoop<C, is_short && sizeof(C) == 4, is_signed>, const C*, std::int64_t, const ToSteps<C>*,
+                              std::uint32_t*, Stepped*>;
 
   static std::int64_t put(BlockHead head, Kind kind, std::uint8_t* to) {
     head.form = static_cast<std::uint8_t>(head.form | static_cast<std::uint8_t>(kind));

@@ -71,7 +71,7 @@ template <class C, bool is_short, bool is_signed> struct StepLoop {
     const C step = how->steps.step, inverse = how->steps.inverse;
     const std::uint32_t dithered = how->dithered;
     std::uint32_t all = 0, kept = 0;
-    Bits error = 0; // the largest, as bits: beyond those of all numbers if it is none
+    Bits error = 0;                                  // the largest, as bits: beyond those of all numbers if it is none
     const auto n = static_cast<std::int32_t>(count); // an index as wide as what is hashed
     CAIRN_EACH
     for (std::int32_t i = 0; i < n; ++i) {
@@ -81,8 +81,9 @@ template <class C, bool is_short, bool is_signed> struct StepLoop {
       const Bits off = std::bit_cast<Bits>(x[i] - back) & ~kSignBit<C>, bits = std::bit_cast<Bits>(x[i]);
       const auto q = static_cast<std::uint32_t>(std::bit_cast<Bits>(shifted) - std::bit_cast<Bits>(kShift<C>));
       const std::uint32_t number = is_signed ? q << 1 ^ static_cast<std::uint32_t>(static_cast<std::int32_t>(q) >> 31) : q;
-      const bool is = is_signed ? (bits & ~kSignBit<C>) >= kLeastNormal<C>
-                                : static_cast<std::make_signed_t<Bits>>(bits) >= static_cast<std::make_signed_t<Bits>>(kLeastNormal<C>);
+      const bool is = is_signed
+                          ? (bits & ~kSignBit<C>) >= kLeastNormal<C>
+                          : static_cast<std::make_signed_t<Bits>>(bits) >= static_cast<std::make_signed_t<Bits>>(kLeastNormal<C>);
       values[i] = is ? number + 1 : 0u;
       all |= is ? number : 0u;
       kept += is ? 1u : 0u;

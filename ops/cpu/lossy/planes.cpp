@@ -170,6 +170,12 @@ struct Avx2Planes {
   }
 };
 
+// GCC 12 takes the vectors that its own intrinsics leave undefined for variables that nobody has set.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 // Four groups at a time, as bytes: the eight planes of the lowest bytes of a group are a transposition of bits in each half of a
 // lane, and so on for the next bytes.
 struct Avx512Planes {
@@ -195,11 +201,12 @@ struct Avx512Planes {
 
   // Bit c of byte r of each eight bytes becomes bit r of byte c.
   CAIRN_AVX512 static __m512i turned(__m512i x) {
-    const auto swapped = [](__m512i v, auto distance, std::int64_t of) __attribute__((
-                             always_inline, target("avx2,fma,bmi,bmi2,f16c,avx512f,avx512vl,avx512bw,avx512dq,avx512cd"))) {
+    const auto swapped = [](__m512i v, auto distance, std::int64_t of)
+        __attribute__((always_inline, target("avx2,fma,bmi,bmi2,f16c,avx512f,avx512vl,avx512bw,avx512dq,avx512cd"))) {
       constexpr unsigned kBits = decltype(distance)::value;
-      const __m512i changed = _mm512_ternarylogic_epi64(v, _mm512_srli_epi64(v, kBits), _mm512_set1_epi64(of), 0x28); // (a ^ b) & c
-      return _mm512_ternarylogic_epi64(v, changed, _mm512_slli_epi64(changed, kBits), 0x96);                         // a ^ b ^ c
+      const __m512i changed =
+          _mm512_ternarylogic_epi64(v, _mm512_srli_epi64(v, kBits), _mm512_set1_epi64(of), 0x28); // (a ^ b) & c
+      return _mm512_ternarylogic_epi64(v, changed, _mm512_slli_epi64(changed, kBits), 0x96);      // a ^ b ^ c
     };
     x = swapped(x, std::integral_constant<unsigned, 7>(), 0x00AA00AA00AA00AA);
     x = swapped(x, std::integral_constant<unsigned, 14>(), 0x0000CCCC0000CCCC);
@@ -208,8 +215,8 @@ struct Avx512Planes {
   // The planes of the bytes `byte` of four groups, those of a group in a lane.
   CAIRN_AVX512 static __m512i planes_of(const __m512i (&v)[kAtOnce], unsigned byte) {
     const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(8 * byte));
-    const auto of = [&](unsigned group) __attribute__((
-                        always_inline, target("avx2,fma,bmi,bmi2,f16c,avx512f,avx512vl,avx512bw,avx512dq,avx512cd"))) {
+    const auto of = [&](unsigned group)
+        __attribute__((always_inline, target("avx2,fma,bmi,bmi2,f16c,avx512f,avx512vl,avx512bw,avx512dq,avx512cd"))) {
       return _mm512_and_si512(_mm512_srl_epi32(v[group], shift), _mm512_set1_epi32(0xFF));
     };
     const __m512i bytes = _mm512_packus_epi16(_mm512_packus_epi32(of(0), of(1)), _mm512_packus_epi32(of(2), of(3)));
@@ -295,6 +302,7 @@ struct Avx512Planes {
     return unpack_bytes<4>(from, groups, width, fewer, values);
   }
 };
+#pragma GCC diagnostic pop
 
 #else
 
