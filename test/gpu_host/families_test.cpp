@@ -63,7 +63,9 @@ View view_of(const Tensor& t) {
   return v;
 }
 
-double tolerance(DType type) { return type == DType::f64 ? 1e-13 : type == DType::bf16 ? 1e-2 : 1e-5; }
+// Sums are taken in another order, and a reverse rule may be the difference of numbers that are larger than it: that of softmax
+// was seen to differ by 1.1e-5.
+double tolerance(DType type) { return type == DType::f64 ? 1e-13 : type == DType::bf16 ? 1e-2 : 3e-5; }
 
 } // namespace
 
