@@ -30,8 +30,7 @@ TEST_CASE("what a table of costs does not name has its built-in rate") {
 TEST_CASE("a mistake in a table of costs is named with its line, and changes nothing") {
   const std::pair<const char*, const char*> mistakes[] = {
       {"step 1\nspeed 2", "line 2: no rate is called 'speed'; there are step, record, operation, taped, product, flop, byte, "
-                          "fresh, spill, encode, lossy, "
-                          "lossy_small"},
+                          "fresh, spill, encode, lossy, lossy_small"},
       {"step", "line 1: 'step' should be nanoseconds, a number from 0 to 1000000, not ''"},
       {"step -1", "line 1: 'step' should be nanoseconds, a number from 0 to 1000000, not '-1'"},
       {"step 1e7", "line 1: 'step' should be nanoseconds, a number from 0 to 1000000, not '1e7'"},
