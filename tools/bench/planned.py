@@ -36,8 +36,8 @@ class Compared:
         self.predicted_time = (self.predicted_cost * whole + fresh["predicted"]) / (whole + fresh["of_one_tape"]) if whole else None
         self.cost = report["time"] / tape.report["time"]
         self.work = result.stats["work"] / tape.stats["work"] if tape.stats["work"] else 1
-        if "with less to keep" in report["explanation"]:  # what was done in vain is not in the time of the plan
-            self.cost, self.predicted_cost, self.predicted_time = max(self.cost, self.work), None, None
+        if "it began again" in report["explanation"]:  # the report's cost is that of the last beginning alone
+            self.cost, self.predicted_cost = max(self.cost, self.work), None
         timed = seconds and min(seconds) > measuring.NOISE
         self.planning = report["planning_seconds"] / seconds[1] if timed else None
         self.first_call = seconds[0] / seconds[1] if timed else None

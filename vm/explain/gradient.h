@@ -6,6 +6,7 @@
 #include "vm/schedule/snapshot_sizes.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -92,6 +93,15 @@ struct Outcome {
   std::optional<double> seconds;             // by a clock; foreseen by the table of costs
 };
 
+// Where memory ran out on the way: what had been done then that is in no plan of what is left, or was done in vain.
+struct Spent {
+  std::uint64_t executed = 0;                            // steps
+  std::uint64_t time = 0;                                // modelled, in ticks
+  std::int64_t peak = 0;                                 // bytes of all accounts
+  std::uint64_t before_rest = 0;                         // steps executed, when what was left was known:
+  std::shared_ptr<const cairn::schedule::Schedule> rest; // as it went on then
+};
+
 // What the plan would have been for another budget.
 struct OtherBudget {
   std::uint64_t budget = 0; // bytes
@@ -115,6 +125,7 @@ struct Gradient {
   std::uint64_t stored = 0;               // and what the former came to there
   std::uint64_t swept = 0;                // and reversed
   std::uint64_t states_kept = 0;
+  Spent spent;
   std::optional<Outcome> predicted;              // no tapes and states where `peak` is there
   std::optional<double> time_beside_one_tape;    // modelled, of what is foreseen, against that of one tape of the whole run,
   double seconds_of_one_tape = 0;                // and what that takes, modelled too;

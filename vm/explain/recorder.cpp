@@ -62,11 +62,15 @@ void Recorder::begin(Opening opening, const Moment& now) {
     watched_ = watch.seconds();
     planned_ = planning.seconds();
   }
+  Spent spent;
+  if (opening.whole) spent.executed = opening.executed;
+  spent.time = before_ = again ? before_ + time(now) : 0;
   open_ = true;
   serial_ = opening.serial;
   start_ = now;
   sweeps_ = last_time_ = 0;
   now_ = {};
+  now_.spent = spent;
   now_.number = again ? gradients_ : ++gradients_;
   now_.place = std::move(opening.place);
   now_.schedule = std::move(opening.schedule);
@@ -185,6 +189,33 @@ void Recorder::act(const schedule::Action& action, std::uint64_t position, std::
   case Kind::done:
     break;
   }
+}
+
+// Of the first run that part was done in vain which is done once more. Its time is taken to be as its steps are, as nobody noted
+// when the run was where it goes on; steps of what was cut off count nowhere, but their time does. A sweep that goes on behind
+// this is in no plan of what is left.
+void Recorder::ran_out(const Moment& now, std::uint64_t executed, const schedule::Schedule& schedule,
+                       const schedule::Schedule::Relief& relief) {
+  Spent& spent = now_.spent;
+  spent.peak = std::max({spent.peak, now_.measured.peak.value_or(0), now.peak});
+  if (relief.goes_on_from) {
+    const std::uint64_t run = executed - spent.executed, in_vain = run - *relief.goes_on_from;
+    const auto until_last = static_cast<double>(before_ + last_time_ - spent.time);
+    spent.time += time(now) - last_time_;
+    if (run != 0) spent.time += static_cast<std::uint64_t>(until_last * static_cast<double>(in_vain) / static_cast<double>(run));
+    spent.executed += in_vain;
+    return;
+  }
+  const bool sweeps = going_ && stretch_.doing == Doing::sweep;
+  spent.executed = executed;
+  spent.time = before_ + time(now) + (sweeps ? of_records_ : 0);
+  rest_is(executed, schedule);
+}
+
+void Recorder::rest_is(std::uint64_t executed, const schedule::Schedule& schedule) {
+  if (!detailed_) return;
+  now_.spent.before_rest = executed;
+  now_.spent.rest = schedule.clone();
 }
 
 void Recorder::holders(Holders holders) {

@@ -69,6 +69,11 @@ public:
   // An action was begun, or done, from that step. Of a sweep: the ticks that its records take, which no meter counts. Of a
   // snapshot: its bytes.
   void act(const schedule::Action& action, std::uint64_t position, std::uint64_t of_records, std::uint64_t bytes);
+  // Memory has run out, after so many steps in all, and the schedule goes on with less.
+  void ran_out(const Moment& now, std::uint64_t executed, const schedule::Schedule& schedule,
+               const schedule::Schedule::Relief& relief);
+  // The end of a run that began again is known, and what the schedule will do.
+  void rest_is(std::uint64_t executed, const schedule::Schedule& schedule);
   // Who holds memory is asked again when the accounts have grown by so much.
   bool wants_holders(std::int64_t level) const {
     return detailed_ && level > asked_ && level - asked_ > std::max(asked_ / 64, kHoldersBytes);
@@ -113,6 +118,7 @@ private:
   bool open_ = false, detailed_ = false, full_ = false;
   std::uint64_t serial_ = 0;
   Moment start_;
+  std::uint64_t before_ = 0; // time until it began again, the last time
   std::uint64_t sweeps_ = 0; // time of records swept, which are no steps of the machine
   std::uint64_t last_time_ = 0;
   void stop_watches(Gradient& of) const;

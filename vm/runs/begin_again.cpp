@@ -305,12 +305,14 @@ bool go_on_with_less(Engine& engine, const Outermost& found) {
     CheckpointState* const s =
         is_sweeping_inside(engine, found) ? found.state : state_in<CheckpointState>(engine, found.frame->slots()[kStateRegister]);
     s->schedule = std::move(next);
+    record_relief(engine, *s, *relief);
     let_go(engine, *s, *relief);
     return true;
   }
   CheckpointState* const s = cut_to(engine, found);
   give_up_run(engine, *s);
   s->schedule = std::move(next);
+  record_relief(engine, *s, *relief);
   let_go(engine, *s, *relief);
   return true;
 }
@@ -396,6 +398,7 @@ bool can_go_on(const Engine& engine, const CheckpointState& s) {
 bool begin_again(Engine& engine, bool on_device) {
   const Outermost found = outermost_checkpoint(engine);
   if (found.state == nullptr || !can_go_on(engine, *found.state)) return false;
+  const explain::Stopwatch::Going planning(planning_watch(engine));
   const bool from_start = can_begin_again(engine, *found.state);
   if (found.state->start.empty() && kept_start(*found.state) == nullptr) return false;
   const ops::Meter::Uninterrupted whole(engine.meter());
@@ -417,12 +420,14 @@ bool begin_again(Engine& engine, bool on_device) {
 // that has begun is never given up.
 void make_way_ahead(Engine& engine, CheckpointState& s) {
   if (s.sweeping || !can_go_on(engine, s)) return;
+  const explain::Stopwatch::Going planning(planning_watch(engine));
   using Sweep = schedule::Schedule::Sweep;
   const Sweep next = s.update && s.work != nullptr ? s.schedule->next_sweep() : Sweep::none;
   if (next != Sweep::none && (!s.start.empty() || kept_start(s) != nullptr) &&
       takes_too_much(engine, s, next == Sweep::foreseen)) {
     const ops::Meter::Uninterrupted whole(engine.meter());
     if (const std::optional<schedule::Schedule::Relief> relief = s.schedule->relieve(schedule::Schedule::During::ahead, true)) {
+      record_relief(engine, s, *relief);
       give_up_run(engine, s);
       let_go(engine, s, *relief);
     } else if (can_begin_again(engine, s)) {
@@ -436,10 +441,14 @@ void make_way_ahead(Engine& engine, CheckpointState& s) {
   }
   if (s.start.empty() && kept_start(s) == nullptr) return;
   const ops::Meter::Uninterrupted whole(engine.meter());
-  if (const std::optional<schedule::Schedule::Relief> relief = s.schedule->relieve_ahead()) let_go(engine, s, *relief);
+  if (const std::optional<schedule::Schedule::Relief> relief = s.schedule->relieve_ahead()) {
+    record_relief(engine, s, *relief);
+    let_go(engine, s, *relief);
+  }
 }
 
 void end_own_survey(Engine& engine, CheckpointState& s) {
+  const explain::Stopwatch::Going planning(planning_watch(engine));
   const std::uint64_t budget = planning_budget(engine, s), total = s.total, least = s.schedule->least_of_any();
   std::unique_ptr<schedule::Schedule> planned = s.total_known ? s.schedule->planned(budget) : nullptr;
   const std::optional<schedule::Schedule::Prospect> prospect = planned ? planned->prospect(budget) : std::nullopt;

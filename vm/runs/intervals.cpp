@@ -188,7 +188,7 @@ void after_interval(Engine& engine, CheckpointState& s, std::uint64_t steps, boo
 }
 
 void tell_weights(Engine& engine, CheckpointState& s) {
-  const explain::Stopwatch::Going planning(engine.recorder == nullptr ? nullptr : &engine.recorder->planning);
+  const explain::Stopwatch::Going planning(planning_watch(engine));
   const bool begun = s.work != nullptr;
   want((begun ? s.work_ended || !s.current.empty() : s.births.empty()) && !s.sweeping);
   std::uint64_t older = 0;

@@ -112,24 +112,30 @@ void note_kept(Engine& engine, const CheckpointState& s) {
   most = std::move(kept);
 }
 
-explain::Outcome foreseen(const CheckpointState& s, const schedule::Schedule::Foreseen& f) {
+double replay_of(const CheckpointState& s, std::uint64_t executed) {
+  return s.total == 0 ? 1.0 : static_cast<double>(executed) / static_cast<double>(s.total);
+}
+
+explain::Outcome foreseen(const CheckpointState& s, const schedule::Schedule::Foreseen& f, const explain::Spent& spent) {
   explain::Outcome out;
-  out.replay = s.total == 0 ? 1.0 : static_cast<double>(f.executed) / static_cast<double>(s.total);
-  out.peak = static_cast<std::int64_t>(f.peak);
+  out.replay = replay_of(s, spent.executed + f.executed);
+  out.peak = std::max(static_cast<std::int64_t>(f.peak), spent.peak);
   out.in_file = f.in_file;
   return out;
 }
 
-// By the plan if there is one, else by the checker from the length of the run alone.
-// What was done before it began again nobody has foreseen.
-std::optional<explain::Outcome> predicted(const Engine& engine, const CheckpointState& s) {
-  if (s.begun_again != 0 || s.schedule->relieved() != 0) return std::nullopt;
-  if (const auto f = s.schedule->foreseen()) return foreseen(s, *f);
-  const auto steps = s.schedule->foreseen_steps();
+// By the plan if there is one, else by the checker from the length of the run alone. Where memory ran out on the way, beside what
+// had been done by then; which is not known of a gradient that was seen from its middle.
+std::optional<explain::Outcome> predicted(const Engine& engine, const CheckpointState& s, const explain::Gradient& g) {
+  const bool ran_out = s.begun_again != 0 || s.schedule->relieved() != 0;
+  if (ran_out && !g.whole) return std::nullopt;
+  if (const auto f = s.schedule->foreseen()) return foreseen(s, *f, g.spent);
+  auto steps = g.spent.rest != nullptr ? g.spent.rest->steps_to_come() : s.schedule->foreseen_steps();
+  if (steps) *steps += g.spent.rest != nullptr ? g.spent.before_rest : g.spent.executed;
   explain::Outcome out;
-  if (s.schedule->intervals().empty()) { // else its start was planned, which depends on more than the length
+  if (s.schedule->intervals().empty() && !ran_out) { // else its start was planned, which depends on more than the length
     schedule::Program program = program_seen(s);
-    program.sizes = engine.recorder->gradient().snapshot_sizes;
+    program.sizes = g.snapshot_sizes;
     const auto checked = schedule::predict(engine.schedules[s.spec], program, engine.resources(is_alone(engine)));
     if (!checked && !steps) return std::nullopt; // too many actions
     if (checked) {
@@ -141,7 +147,7 @@ std::optional<explain::Outcome> predicted(const Engine& engine, const Checkpoint
   } else if (!steps) {
     return std::nullopt;
   }
-  if (steps) out.replay = static_cast<double>(*steps) / static_cast<double>(std::max<std::uint64_t>(1, s.total));
+  if (steps) out.replay = replay_of(s, *steps);
   return out;
 }
 
@@ -150,9 +156,12 @@ std::optional<explain::Outcome> predicted(const Engine& engine, const Checkpoint
 struct WeighedPart {
   double steps = 0, run = 0, swept = 0, made = 0;
 };
-WeighedPart weighed_part(const schedule::Schedule& schedule) {
+// Where it began again without a plan, by what was weighed before.
+WeighedPart weighed_part(const CheckpointState& s) {
   WeighedPart part;
-  for (const schedule::KnownInterval& interval : schedule.intervals()) {
+  std::vector<schedule::KnownInterval> intervals = s.schedule->intervals();
+  if (intervals.empty() && s.first.schedule != nullptr) intervals = s.first.schedule->intervals();
+  for (const schedule::KnownInterval& interval : intervals) {
     part.steps += static_cast<double>(interval.steps);
     part.run += static_cast<double>(interval.forward);
     part.swept += static_cast<double>(interval.sweep);
@@ -168,9 +177,11 @@ WeighedPart weighed_part(const schedule::Schedule& schedule) {
 void foresee_time(const Engine& engine, const CheckpointState& s, explain::Gradient& g) {
   const double fresh = engine.costs.fresh * 1e-9;
   if (const auto plan = s.schedule->foreseen()) {
-    g.time_beside_one_tape = plan->time;
+    const auto peak = std::max(plan->peak, static_cast<std::uint64_t>(g.spent.peak));
+    g.time_beside_one_tape =
+        plan->time + static_cast<double>(g.spent.time) / static_cast<double>(std::max<std::uint64_t>(1, plan->one_tape));
     g.seconds_of_one_tape = schedule::CostTable::seconds(plan->one_tape);
-    g.fresh_seconds = fresh * static_cast<double>(plan->peak - plan->older);
+    g.fresh_seconds = fresh * static_cast<double>(peak - plan->older);
     g.fresh_seconds_of_one_tape = fresh * static_cast<double>(plan->on_tape);
   } else if (g.predicted && g.whole && g.first_run) {
     const auto forward = static_cast<double>(*g.first_run - g.encoding_of_first_run), steps = static_cast<double>(s.total),
@@ -180,7 +191,7 @@ void foresee_time(const Engine& engine, const CheckpointState& s, explain::Gradi
     const double unknown = 2 * std::max(0.0, forward - of_steps) + numbers * static_cast<double>(engine.costs.ticks_of_record()) +
                            static_cast<double>(g.operations_of_first_run) * static_cast<double>(engine.costs.ticks_of_taped()) +
                            static_cast<double>(g.encoding);
-    const WeighedPart part = weighed_part(*s.schedule);
+    const WeighedPart part = weighed_part(s);
     const double sweep = part.run != 0 ? part.swept / part.run * forward : unknown;
     g.time_beside_one_tape = (g.predicted->replay * forward + sweep) / (forward + sweep);
     g.seconds_of_one_tape = schedule::CostTable::seconds(static_cast<std::uint64_t>(forward + sweep));
@@ -291,10 +302,17 @@ void record_beginning(Engine& engine, const CheckpointState& s) {
   without_harm(engine, [&] { begin(engine, s, true); });
 }
 
+void record_relief(Engine& engine, const CheckpointState& s, const schedule::Schedule::Relief& relief) {
+  if (engine.recorder == nullptr) return;
+  without_harm(engine, [&] { engine.recorder->ran_out(moment(engine, s), s.executed, *s.schedule, relief); });
+}
+
 void record_arrival(Engine& engine, const CheckpointState& s) {
   without_harm(engine, [&] {
     if (!engine.recorder->follows(s.serial, s.executed)) begin(engine, s, false);
+    const bool ends = s.total_known && engine.recorder->gradient().steps == 0;
     engine.recorder->arrive(moment(engine, s), s.current.position, s.executed, s.total_known ? s.total : 0);
+    if (ends && s.begun_again != 0) engine.recorder->rest_is(s.executed, *s.schedule);
     explain::Outcome& measured = engine.recorder->gradient().measured;
     measured.tapes = s.peak_records * schedule::kRecordBytes;
     measured.states = s.peak_snapshots;
@@ -339,7 +357,8 @@ void record_end(Engine& engine, const CheckpointState& s) {
     explain::Gradient& g = recorder.gradient();
     g.explanation = s.schedule->explanation();
     if (s.begun_again != 0) g.explanation += begun_again_text(s.begun_again);
-    if (recorder.detailed()) g.predicted = predicted(engine, s);
+    if (recorder.detailed()) g.predicted = predicted(engine, s, g);
+    g.spent.rest.reset();
     if (recorder.detailed()) g.tiers = tiers_of(engine, g.predicted ? g.predicted->peak : std::nullopt);
     if (recorder.detailed()) foresee_time(engine, s, g);
     if (recorder.detailed()) look_at_other_budgets(recorder, s);

@@ -9,7 +9,14 @@
 
 namespace cairn::runs {
 
+// That goes while the machine weighs and plans; null if nobody asked for explanations.
+inline explain::Stopwatch* planning_watch(const Engine& engine) {
+  return engine.recorder == nullptr ? nullptr : &engine.recorder->planning;
+}
+
 void record_beginning(Engine& engine, const CheckpointState& s);
+// Memory has run out, and the schedule has said what to let go of.
+void record_relief(Engine& engine, const CheckpointState& s, const schedule::Schedule::Relief& relief);
 // Before the next action: what was done since the last one is over.
 void record_arrival(Engine& engine, const CheckpointState& s);
 // It has been begun, or performed.

@@ -54,7 +54,6 @@ public:
   // states are kept of what there is so far, and the rest is for somebody else to run and to reverse; its slots begin at
   // first_free().
   bool handed_over() const { return handed_over_; }
-  std::uint64_t steps_again() const { return again_; } // by the plan for its reversal
   bool nested() const { return nested_; }
   std::uint64_t room_for_rest() const; // bytes, of what has been handed over
   bool weighs_tapes() const { return stage_ == Stage::running && !known_ && !handed_over_; }

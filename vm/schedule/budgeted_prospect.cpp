@@ -18,7 +18,8 @@ constexpr std::uint64_t kSurveyedWithFile = 128;
 std::optional<Schedule::Foreseen> Budgeted::foreseen(std::uint64_t total) const {
   if (stage_ != Stage::reversing || handed_over_) return std::nullopt;
   const std::uint64_t peak = older_ + peak_ + (most_in_file_ == 0 ? 0 : under_way());
-  return Schedule::Foreseen{(known_ ? length() : total) + again_,
+  const std::uint64_t in_first_run = relieved_at_ != 0 ? 0 : known_ ? length() : total;
+  return Schedule::Foreseen{in_first_run + again_,
                             std::min(peak, std::max(budget_, older_ + peak_)),
                             most_in_file_,
                             budget_,
@@ -32,6 +33,7 @@ std::optional<Schedule::Foreseen> Budgeted::foreseen(std::uint64_t total) const 
 // Of the plan at hand.
 double Budgeted::time_beside_one_tape() const {
   const std::uint64_t cost = std::max<std::uint64_t>(1, cost_of_one_tape());
+  if (relieved_at_ != 0) return static_cast<double>(again_cost_) / static_cast<double>(cost);
   return static_cast<double>(cost + more_than_one_tape()) / static_cast<double>(cost);
 }
 
@@ -138,6 +140,7 @@ std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget, std::
   if (n == 0 || nested_) return std::nullopt;
   if (known_) { // as the next call would be planned
     Budgeted other = *this;
+    other.relieved_at_ = 0;
     other.budget_ = bounded(budget);
     other.most_budget_ = 0;
     other.planned_beside_ = 0;

@@ -28,6 +28,16 @@ std::uint64_t Budgeted::left_that_is_too_much() const {
   return fits ? 0 : left;
 }
 
+namespace {
+
+// Of an interval only so many of its steps are left: they are taken to cost as much as the others did.
+void shorten(Interval& interval, std::uint64_t left, std::uint64_t steps) {
+  for (std::uint64_t* const cost : {&interval.forward, &interval.taped, &interval.sweep})
+    *cost = static_cast<std::uint64_t>(Wide{*cost} * left / std::max<std::uint64_t>(1, steps));
+}
+
+} // namespace
+
 // The parts of an interval may be on tapes of their own, some of which are swept already: the rest counts as all of it.
 bool Budgeted::relieve(bool sweeping) {
   constexpr std::uint64_t kMore = 16; // of the room is left alone each time
@@ -49,8 +59,14 @@ bool Budgeted::relieve(bool sweeping) {
   slots_ = Slots();
   states_ = {{0, slots_.take()}};
   peak_ = 0;
+  again_ = again_cost_ = 0; // from here on, of what is left alone
+  const auto intervals = static_cast<std::size_t>(behind - positions_.begin());
+  Profile run = with_reads();
+  shorten(run.intervals[intervals - 1], left - positions_[intervals - 1], whole - positions_[intervals - 1]);
   PlannedGaps gaps(room_);
-  plan_gap(gaps, with_reads(), 0, static_cast<std::size_t>(behind - positions_.begin()));
+  plan_gap(gaps, run, 0, intervals);
+  for (std::size_t i = 0; i < intervals; ++i)
+    again_cost_ = bounded(again_cost_ + run.intervals[i].sweep + profile_.intervals[i].again());
   *behind = whole;
   planned_beside_ = 0; // another call is planned anew
   return true;

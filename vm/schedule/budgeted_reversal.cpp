@@ -215,7 +215,8 @@ void Budgeted::plan_gap(PlannedGaps& gaps, const Profile& whole, std::size_t fro
       const Interval& interval = run.intervals[from + i];
       again_cost_ = bounded(again_cost_ + report.runs[i] * interval.forward);
       // The last of these is on a tape, as a first run was that weighed it.
-      if (!known_ && report.runs[i] != 0) again_cost_ = bounded(again_cost_ + interval.taped - interval.forward);
+      if ((!known_ || relieved_at_ != 0) && report.runs[i] != 0)
+        again_cost_ = bounded(again_cost_ + interval.taped - interval.forward);
     }
     const std::size_t before_these = sweeps_.size();
     perform(planned, from);

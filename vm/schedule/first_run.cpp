@@ -280,6 +280,7 @@ std::optional<Schedule::Relief> FirstRun::relieve(During during, bool at_last) {
     if (sweeping) return std::nullopt;
     relief.slots = placement_.relieve();
     if (relief.slots.empty()) return std::nullopt;
+    relief.goes_on_from = placement_.resume_from();
     resumes_ = true;
     break;
   case Stage::reversing: {
@@ -296,7 +297,10 @@ std::optional<Schedule::Relief> FirstRun::relieve(During during, bool at_last) {
   }
   case Stage::budgeted:
   case Stage::rest:
-    if (!sweeping && budgeted_.relieve_first_run(weighing)) break;
+    if (!sweeping && budgeted_.relieve_first_run(weighing)) {
+      relief.goes_on_from = budgeted_.position();
+      break;
+    }
     if (weighing) return std::nullopt;
     if (const std::uint64_t left = budgeted_.left_to_reverse(sweeping); !budgeted_.relieve(sweeping)) {
       if (left == 0 || !at_last) return std::nullopt;
@@ -314,6 +318,7 @@ std::optional<Schedule::Relief> FirstRun::relieve(During during, bool at_last) {
   }
   ++relieved_;
   if (during == During::ahead) ++ahead_;
+  if (!relief.goes_on_from) all_steps_ = 0;
   return relief;
 }
 
@@ -329,6 +334,7 @@ std::optional<Schedule::Relief> FirstRun::relieve_ahead() {
     reverse_with_few_states(left);
   ++relieved_;
   ++ahead_;
+  all_steps_ = 0;
   Relief relief;
   relief.all = true;
   return relief;

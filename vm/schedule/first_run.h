@@ -34,10 +34,10 @@ public:
     return stage_ == Stage::budgeted || stage_ == Stage::rest ? budgeted_.walks_next() : looks_next();
   }
   void weighed(const Weights& weights) override;
-  std::optional<Foreseen> foreseen() const override { return relieved_ != 0 ? std::nullopt : budgeted_.foreseen(total_); }
+  std::optional<Foreseen> foreseen() const override { return few_states_ ? std::nullopt : budgeted_.foreseen(total_); }
   std::optional<Prospect> prospect(std::uint64_t budget) const override;
   std::optional<std::uint64_t> foreseen_steps() const override {
-    return relieved_ != 0 || all_steps_ == 0 ? std::nullopt : std::optional(all_steps_);
+    return all_steps_ == 0 ? std::nullopt : std::optional(all_steps_);
   }
   void note_updates(const std::vector<UpdatedLeaf>& leaves) override { budgeted_.note_updates(leaves); }
   bool fits(std::uint64_t budget) const override { return budgeted_.fits(budget); }

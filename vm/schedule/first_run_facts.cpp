@@ -9,13 +9,6 @@
 
 namespace cairn::schedule {
 
-namespace {
-
-// What is to be done is only counted beforehand while that takes less than a second.
-constexpr std::uint64_t kMostForeseen = 1 << 23;
-
-} // namespace
-
 void FirstRun::ended(std::uint64_t total) {
   total_ = total;
   if (stage_ == Stage::prefix) stage_ = survey_ ? Stage::done : Stage::last_reverse;
@@ -23,16 +16,8 @@ void FirstRun::ended(std::uint64_t total) {
   if (stage_ != Stage::running) return;
   reversal_ = placement_.reversal(total);
   stage_ = Stage::reversing;
-  all_steps_ = total;
-  Reversal reversal = reversal_;
-  std::uint64_t actions = 0;
-  for (std::optional<Action> action = reversal.next(); action && actions < kMostForeseen; action = reversal.next(), ++actions)
-    if (action->kind == Action::Kind::advance || action->kind == Action::Kind::tape) all_steps_ += action->steps;
-  if (actions == kMostForeseen) all_steps_ = 0;
-  if (!budgeted_.handed_over() || all_steps_ == 0) return;
-  Budgeted front = budgeted_;
-  front.rest_is_reversed();
-  all_steps_ += front.steps_again();
+  const std::optional<std::uint64_t> again = steps_to_come();
+  all_steps_ = again ? total + *again : 0;
 }
 
 void FirstRun::stack(std::uint64_t bytes) { stack_bytes_ = std::max(stack_bytes_, bytes); }

@@ -245,7 +245,7 @@ void Placement::kept(std::uint64_t bytes) {
 
 Reversal Placement::reversal(std::uint64_t end) const {
   std::vector<KeptState> kept;
-  for (const Kept& state : kept_) kept.push_back({origin_ + state.unit * base_, state.slot});
+  for (const Kept& state : kept_) kept.push_back({position_of(state), state.slot});
   const auto held = static_cast<std::uint64_t>(kept_.size());
   std::uint64_t limit = std::max(held, allowed());
   if (allowance_.kind == Allowance::Kind::bytes)

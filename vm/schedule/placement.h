@@ -43,6 +43,7 @@ public:
   // run goes on from the latest state that is left, which resume_at() names. None: there are none to spare.
   std::vector<std::uint32_t> relieve();
   std::uint32_t resume_at() const { return kept_.back().slot; }
+  std::uint64_t resume_from() const { return position_of(kept_.back()); } // and from which step
   // The first run ended at step `end`: the reversal of everything from the origin on.
   Reversal reversal(std::uint64_t end) const;
 
@@ -90,6 +91,7 @@ private:
   // What to do with the state at a unit: pass it by, or keep it, in place of others if there is no room.
   enum class Verdict : std::uint8_t { pass, keep, replace_middle, replace_last };
 
+  std::uint64_t position_of(const Kept& state) const { return origin_ + state.unit * base_; }
   std::uint64_t allowed() const;
   Verdict judge(std::uint64_t unit);
   std::uint64_t units_to_next_decision();

@@ -221,19 +221,23 @@ public:
   virtual void weighed(const Weights& weights) { (void)weights; }
   // What a schedule that plans foresees once it has a plan; others are predicted from the length of the run (checker.h).
   struct Foreseen {
-    std::uint64_t executed = 0; // steps, the first run included
+    std::uint64_t executed = 0; // steps, the first run included; since memory ran out: those of the plan made then
     std::uint64_t peak = 0;     // bytes, what is older than the run included
     std::uint64_t in_file = 0;  // bytes that are in a file at once
     std::uint64_t budget = 0;   // bytes that it was planned for
-    double time = 1;            // modelled, of that of one tape,
+    double time = 1;            // modelled, of the same steps and their sweeps, of that of one tape,
     std::uint64_t one_tape = 0; // and what that takes, in ticks
     std::uint64_t of_rule = 0;  // bytes that rules of an update may hold for a while beside the peak
     std::uint64_t older = 0;    // bytes that are older than the run,
     std::uint64_t on_tape = 0;  // and that one tape of the run with all that rules ask for holds beside them
   };
   virtual std::optional<Foreseen> foreseen() const { return std::nullopt; }
-  // Steps that are executed in all where the end of the run was not planned, once that is seen.
+  // Steps that are executed in all where the end of the run was not planned, once that is seen, and unless memory runs out behind
+  // it.
   virtual std::optional<std::uint64_t> foreseen_steps() const { return std::nullopt; }
+  // Steps that are still to be executed where the run has ended, by what it would do next. None: it would do too much to be
+  // counted.
+  std::optional<std::uint64_t> steps_to_come() const;
   // It has turned out what rules of updates do: holds for what the schedule says of other budgets.
   virtual void note_updates(const std::vector<UpdatedLeaf>& leaves) { (void)leaves; }
   // What a schedule that plans would take within another budget, as far as it knows the run.
@@ -280,8 +284,9 @@ public:
   // much.
   enum class During : std::uint8_t { run, weighing, sweep, ahead };
   struct Relief {
-    std::vector<std::uint32_t> slots; // whose states go; or else
-    bool all = false;                 // all states and all tapes put aside; the initial state is then in slot 0
+    std::vector<std::uint32_t> slots;               // whose states go; or else
+    bool all = false;                               // all states and all tapes put aside; the initial state is then in slot 0
+    std::optional<std::uint64_t> goes_on_from = {}; // the first run does, from that step; none: what is left is planned anew
   };
   // None: there is nothing, or the run cannot go on without it. `at_last`: the program ends then, so anything is better that may
   // do with less.
