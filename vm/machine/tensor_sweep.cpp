@@ -106,7 +106,7 @@ bool is_wanted_again(const Tape& tape, std::uint32_t node) {
   const auto behind =
       std::upper_bound(records.begin(), records.end(), node, [](std::uint32_t n, const auto& r) { return n < r->node; });
   const TensorRecord& maker = **(behind - 1);
-  if (maker.results != 1 || (maker.op->keep & ops::kKeepOutput) != 0 || records.end() - behind > tape::kLooksAhead) return true;
+  if (maker.results != 1 || maker.asks_for_result(0) || records.end() - behind > tape::kLooksAhead) return true;
   return std::any_of(behind, records.end(), [&](const auto& r) {
     for (std::size_t i = 0; i < r->operands.size(); ++i) {
       if (r->operands[i] != node) continue;
