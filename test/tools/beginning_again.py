@@ -117,6 +117,7 @@ class BeginningAgain(ToolTest):
         gradients = json.loads(self.read("e.json"))["gradients"]
         for gradient in gradients:  # however often memory ran out
             self.assertEqual(gradient["replay"]["predicted"], gradient["replay"]["measured"], (memory, gradient["explanation"]))
+            self.assertEqual(gradient["swept"], gradient["steps"], (memory, gradient["explanation"]))
         return done.output, gradients
 
     def least(self, name="a.scm", low=64, high=4096):

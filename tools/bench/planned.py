@@ -2,8 +2,7 @@
 import measuring
 from measuring import Failure, mebibytes, show
 
-# The bars, as parts of what was predicted; of a peak, either will do. Replay must be as a plan says; without one the report tells what a run of so
-# many steps should take, and the schedule makes do with the memory there is.
+# The bars, as parts of what was predicted; of a peak, either will do. Replay must be as predicted, by a plan or by the schedule at hand.
 PEAK, PEAK_BYTES, TIME, RISE = 0.02, 1 << 20, 0.15, 0.03
 
 
@@ -54,7 +53,7 @@ class Compared:
         }
         if planned and abs(self.peak["measured"] - planned) > max(PEAK_BYTES, PEAK * planned):
             self.amiss.append(f"{command}: peak {self.peak['measured']}, predicted {planned}")
-        if planned and self.replay["measured"] != self.replay["predicted"]:
+        if self.replay["predicted"] is not None and self.replay["measured"] != self.replay["predicted"]:
             self.amiss.append(f"{command}: replay {self.replay['measured']:.4f}, predicted {self.replay['predicted']:.4f}")
         if abs(self.off["time"] or 0) > TIME:
             self.amiss.append(f"{command}: {self.time:.2f} times the time of one tape, predicted {self.predicted_time:.2f}")

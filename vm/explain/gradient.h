@@ -96,7 +96,8 @@ struct Outcome {
 // Where memory ran out on the way: what had been done then that is in no plan of what is left, or was done in vain.
 struct Spent {
   std::uint64_t executed = 0;                            // steps
-  std::uint64_t time = 0;                                // modelled, in ticks
+  std::uint64_t time = 0;                                // modelled, in ticks,
+  std::uint64_t time_of_first_run = 0;                   // and of that in vain in the first run, since it began
   std::int64_t peak = 0;                                 // bytes of all accounts
   std::uint64_t before_rest = 0;                         // steps executed, when what was left was known:
   std::shared_ptr<const cairn::schedule::Schedule> rest; // as it went on then
@@ -118,6 +119,7 @@ struct Gradient {
   bool complete = false;
   std::uint64_t steps = 0;                // of the run; 0: its end was not reached
   std::uint64_t executed = 0;             // by the schedule, from the beginning
+  std::uint64_t executed_before = 0;      // of these before it began again, the last time
   std::uint64_t advanced = 0;             // seen: run without a tape,
   std::uint64_t taped = 0;                // on a tape,
   std::uint64_t retaped = 0;              // of these after the end was known,

@@ -69,14 +69,16 @@ void Recorder::begin(Opening opening, const Moment& now) {
   serial_ = opening.serial;
   start_ = now;
   sweeps_ = last_time_ = 0;
+  const bool whole = opening.whole && (!again || now_.whole);
   now_ = {};
   now_.spent = spent;
   now_.number = again ? gradients_ : ++gradients_;
   now_.place = std::move(opening.place);
   now_.schedule = std::move(opening.schedule);
   now_.budget = opening.budget;
-  now_.whole = opening.whole;
+  now_.whole = whole;
   now_.executed = opening.executed;
+  now_.executed_before = again ? opening.executed : 0;
   now_.steps = opening.steps;
   now_.measured.peak = now.level;
   timeline_ = {};
@@ -191,22 +193,28 @@ void Recorder::act(const schedule::Action& action, std::uint64_t position, std::
   }
 }
 
-// Of the first run that part was done in vain which is done once more. Its time is taken to be as its steps are, as nobody noted
-// when the run was where it goes on; steps of what was cut off count nowhere, but their time does. A sweep that goes on behind
-// this is in no plan of what is left.
+// Of the first run that part was done in vain which is done once more. When the run stood where it goes on is not kept, so its
+// time is shared out by steps; steps of what was cut off count nowhere, but their time does. Of a sweep that goes on behind this,
+// the time of its records is added, and that of its operations is in no prediction.
 void Recorder::ran_out(const Moment& now, std::uint64_t executed, const schedule::Schedule& schedule,
                        const schedule::Schedule::Relief& relief) {
   Spent& spent = now_.spent;
   spent.peak = std::max({spent.peak, now_.measured.peak.value_or(0), now.peak});
+  const bool sweeps = going_ && stretch_.doing == Doing::sweep;
+  work_ = {}; // a tape that is not being swept is given up
+  has_work_ = false;
+  if (relief.all) aside_.clear();
   if (relief.goes_on_from) {
     const std::uint64_t run = executed - spent.executed, in_vain = run - *relief.goes_on_from;
     const auto until_last = static_cast<double>(before_ + last_time_ - spent.time);
-    spent.time += time(now) - last_time_;
-    if (run != 0) spent.time += static_cast<std::uint64_t>(until_last * static_cast<double>(in_vain) / static_cast<double>(run));
+    std::uint64_t time_in_vain = time(now) - last_time_;
+    if (run != 0)
+      time_in_vain += static_cast<std::uint64_t>(until_last * static_cast<double>(in_vain) / static_cast<double>(run));
     spent.executed += in_vain;
+    spent.time += time_in_vain;
+    spent.time_of_first_run += time_in_vain;
     return;
   }
-  const bool sweeps = going_ && stretch_.doing == Doing::sweep;
   spent.executed = executed;
   spent.time = before_ + time(now) + (sweeps ? of_records_ : 0);
   rest_is(executed, schedule);

@@ -103,9 +103,11 @@ std::string in_short(const Gradient& g) {
     out = fmt::format("Of the run's {} steps {:.1f} % were reversed from tapes of the first run. ", grouped(g.steps),
                       100.0 * static_cast<double>(first) / static_cast<double>(g.steps));
   }
+  const std::uint64_t executed = g.executed - g.executed_before;
   out += fmt::format("{} kept, {} at once at most; from them {} steps were run again, {} of them on a tape.",
                      g.states_kept == 1 ? "One state was" : states_text(g.states_kept) + " were", grouped(g.measured.states),
-                     grouped(g.executed - std::min(g.executed, g.steps)), grouped(g.retaped));
+                     grouped(executed - std::min(executed, g.steps)), grouped(g.retaped));
+  if (g.executed_before != 0) out += fmt::format(" {} steps had been run before it began again.", grouped(g.executed_before));
   if (!g.complete) out += " It has not ended.";
   return out;
 }

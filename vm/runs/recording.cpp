@@ -124,10 +124,13 @@ explain::Outcome foreseen(const CheckpointState& s, const schedule::Schedule::Fo
   return out;
 }
 
+// Whether the run began anew on the way: memory ran out, or it was another one than a plan was for.
+bool has_spent(const CheckpointState& s, const explain::Gradient& g) { return s.begun_again != 0 || g.spent.executed != 0; }
+
 // By the plan if there is one, else by the checker from the length of the run alone. Where memory ran out on the way, beside what
 // had been done by then; which is not known of a gradient that was seen from its middle.
 std::optional<explain::Outcome> predicted(const Engine& engine, const CheckpointState& s, const explain::Gradient& g) {
-  const bool ran_out = s.begun_again != 0 || s.schedule->relieved() != 0;
+  const bool ran_out = has_spent(s, g) || s.schedule->relieved() != 0;
   if (ran_out && !g.whole) return std::nullopt;
   if (const auto f = s.schedule->foreseen()) return foreseen(s, *f, g.spent);
   auto steps = g.spent.rest != nullptr ? g.spent.rest->steps_to_come() : s.schedule->foreseen_steps();
@@ -184,8 +187,8 @@ void foresee_time(const Engine& engine, const CheckpointState& s, explain::Gradi
     g.fresh_seconds = fresh * static_cast<double>(peak - plan->older);
     g.fresh_seconds_of_one_tape = fresh * static_cast<double>(plan->on_tape);
   } else if (g.predicted && g.whole && g.first_run) {
-    const auto forward = static_cast<double>(*g.first_run - g.encoding_of_first_run), steps = static_cast<double>(s.total),
-               of_steps = steps * static_cast<double>(engine.costs.ticks_of_step());
+    const auto forward = static_cast<double>(*g.first_run - g.spent.time_of_first_run - g.encoding_of_first_run),
+               steps = static_cast<double>(s.total), of_steps = steps * static_cast<double>(engine.costs.ticks_of_step());
     const double in_all = steps * static_cast<double>(program_seen(s).records_per_1024_steps) / 1024,
                  numbers = std::min(in_all, steps); // a step makes one at most; the rest are bytes of tensors
     const double unknown = 2 * std::max(0.0, forward - of_steps) + numbers * static_cast<double>(engine.costs.ticks_of_record()) +
@@ -312,7 +315,7 @@ void record_arrival(Engine& engine, const CheckpointState& s) {
     if (!engine.recorder->follows(s.serial, s.executed)) begin(engine, s, false);
     const bool ends = s.total_known && engine.recorder->gradient().steps == 0;
     engine.recorder->arrive(moment(engine, s), s.current.position, s.executed, s.total_known ? s.total : 0);
-    if (ends && s.begun_again != 0) engine.recorder->rest_is(s.executed, *s.schedule);
+    if (ends && has_spent(s, engine.recorder->gradient())) engine.recorder->rest_is(s.executed, *s.schedule);
     explain::Outcome& measured = engine.recorder->gradient().measured;
     measured.tapes = s.peak_records * schedule::kRecordBytes;
     measured.states = s.peak_snapshots;
@@ -356,7 +359,10 @@ void record_end(Engine& engine, const CheckpointState& s) {
     if (!recorder.open()) return; // lost
     explain::Gradient& g = recorder.gradient();
     g.explanation = s.schedule->explanation();
-    if (s.begun_again != 0) g.explanation += begun_again_text(s.begun_again);
+    if (s.begun_again != 0)
+      g.explanation += begun_again_text(s.begun_again);
+    else if (g.executed_before != 0)
+      g.explanation += "; its run was another than that of the call before it, and it began again as a first one";
     if (recorder.detailed()) g.predicted = predicted(engine, s, g);
     g.spent.rest.reset();
     if (recorder.detailed()) g.tiers = tiers_of(engine, g.predicted ? g.predicted->peak : std::nullopt);

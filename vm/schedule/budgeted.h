@@ -308,8 +308,9 @@ private:
   std::uint64_t left_for_next_ = 0; // bytes, for the interval that the first run is in
   std::uint64_t older_ = 0;         // bytes of what is older than the run
   std::uint64_t peak_ = 0;          // the most bytes foreseen beside that, so far
-  std::uint64_t again_ = 0;         // steps that the plan runs again
-  std::uint64_t again_cost_ = 0;    // modelled; of a known run with what the sweeps of lean tapes compute again
+  std::uint64_t again_ = 0;         // steps that the plan runs again; since memory ran out, all that it runs
+  std::uint64_t again_cost_ = 0;    // modelled; of a known run with what the sweeps of lean tapes compute again; since memory ran
+                                    // out, of all that is left
   std::uint64_t step_cost_ = 0;     // of a step, as it was told last
   bool survey_ = false;
   bool nested_ = false; // a derivative operator runs inside

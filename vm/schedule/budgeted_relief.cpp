@@ -67,6 +67,7 @@ bool Budgeted::relieve(bool sweeping) {
   plan_gap(gaps, run, 0, intervals);
   for (std::size_t i = 0; i < intervals; ++i)
     again_cost_ = bounded(again_cost_ + run.intervals[i].sweep + profile_.intervals[i].again());
+  for (Interval& interval : profile_.intervals) interval.form = 0; // the tapes are gone, and those to come are in todo_
   *behind = whole;
   planned_beside_ = 0; // another call is planned anew
   return true;

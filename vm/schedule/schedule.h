@@ -225,7 +225,7 @@ public:
     std::uint64_t peak = 0;     // bytes, what is older than the run included
     std::uint64_t in_file = 0;  // bytes that are in a file at once
     std::uint64_t budget = 0;   // bytes that it was planned for
-    double time = 1;            // modelled, of the same steps and their sweeps, of that of one tape,
+    double time = 1;            // modelled: of these steps and what is swept behind them, as a part of that of one tape,
     std::uint64_t one_tape = 0; // and what that takes, in ticks
     std::uint64_t of_rule = 0;  // bytes that rules of an update may hold for a while beside the peak
     std::uint64_t older = 0;    // bytes that are older than the run,
@@ -284,9 +284,10 @@ public:
   // much.
   enum class During : std::uint8_t { run, weighing, sweep, ahead };
   struct Relief {
-    std::vector<std::uint32_t> slots;               // whose states go; or else
-    bool all = false;                               // all states and all tapes put aside; the initial state is then in slot 0
-    std::optional<std::uint64_t> goes_on_from = {}; // the first run does, from that step; none: what is left is planned anew
+    std::vector<std::uint32_t> slots; // whose states go; or else
+    bool all = false;                 // all states and all tapes put aside; the initial state is then in slot 0
+    std::optional<std::uint64_t> goes_on_from =
+        {}; // the first run does, from that step; none: what is left is reversed in another way
   };
   // None: there is nothing, or the run cannot go on without it. `at_last`: the program ends then, so anything is better that may
   // do with less.
