@@ -107,6 +107,14 @@ BROADER = """(define w (* .1 (rand '(32 32))))
 (define (f x) (let loop ((i 0) (x x)) (if (= i 90) (broad x) (loop (+ i 1) (narrow x)))))
 (write (cdr (checkpoint-*j f (rand '(512 32)) 1)))
 """
+# Of each layer the operation in the middle takes nearly all that such a budget has beside parameters and their cotangents.
+BROAD_LAYERS = """(define (layers ps x) (if (null? ps) x (layers (cdr ps) (+ x (matmul (GeLU (matmul x (caar ps))) (cdar ps))))))
+(define parameters (build-list 24 (lambda (i) (cons (* .1 (randn '(32 128))) (* .05 (randn '(128 32)))))))
+(define inputs (randn '(256 32)))
+(define (loss ps) (mean (square (layers ps inputs))))
+(define r (checkpoint-*j loss parameters 1))
+(for-each (lambda (p) (write-real (sumall (abs (car p)))) (write-real (sumall (cdr p)))) (cdr r))
+"""
 
 
 class BeginningAgain(ToolTest):
@@ -162,6 +170,17 @@ class BeginningAgain(ToolTest):
             self.assertLessEqual(gradient["peak"]["measured"], memory << 10)
             self.assertLessEqual(abs(gradient["peak"]["predicted"] - gradient["peak"]["measured"]), memory << 4, memory)  # a 64th
             self.assertLess(gradient["executed"], 2.5 * steps)  # beginning again takes more than three times as many
+
+    def test_just_above_the_least_budget_no_budget_fails(self):
+        self.write("a.scm", BROAD_LAYERS)
+        exact = self.vmrun("--checkpoint=tape", "a.scm").output
+        least = None
+        for memory in range(1_980_000, 2_110_000, 7_000):
+            done = self.vmrun(f"--memory={memory}", "a.scm", code=None if least is None else 0)
+            if done.returncode == 0:
+                self.assertEqual(done.output, exact)
+                least = least or memory
+        self.assertIsNotNone(least)
 
     def test_where_planning_ends_what_is_older_counts(self):
         self.write("a.scm", SEQUENCE)

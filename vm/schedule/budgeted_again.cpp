@@ -147,12 +147,23 @@ Budgeted Budgeted::planned_known(std::uint64_t older, std::uint64_t spare, Whole
   for (std::size_t i = 0; i <= profile_.size(); ++i) plan.states_.push_back({static_cast<std::uint32_t>(i), plan.slots_.take()});
   plan.tapes_.assign(positions_.begin(), positions_.end() - 1);
   plan.peak_ = plan.again_ = plan.again_cost_ = plan.moved_ = plan.most_in_file_ = 0;
+  const Budgeted unplanned = plan;
   std::optional<Budgeted> whole = plan.planned_whole(of_whole);
   const bool fits = whole && whole->peak_ <= whole->most_of_plan();
   if (fits && spill_bytes_ == 0 && whole->more_than_one_tape() > 0) return *std::move(whole);
   plan.plan_within();
   if (whole && (plan.peak_ > plan.most_of_plan() || whole->time_beside_one_tape() < plan.time_beside_one_tape()))
     plan = std::move(*whole);
+  // Where nothing fits, what is planned within less room is another plan, and it may be one that takes less.
+  constexpr std::uint64_t kLess[] = {64, 32, 16, 8, 4}; // such parts of the room
+  for (const std::uint64_t part : kLess) {
+    if (plan.peak_ <= unplanned.most_of_plan()) break;
+    Budgeted less = unplanned;
+    less.room_ -= less.room_ / part;
+    less.plan_within();
+    less.room_ = unplanned.room_;
+    if (less.peak_ < plan.peak_) plan = std::move(less);
+  }
   return plan;
 }
 
