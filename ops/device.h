@@ -60,6 +60,14 @@ struct Ledger {
   // So much scratch memory a kernel may take even where the budget is used up: it must not stop what would do with a little.
   static constexpr std::int64_t kScratchAlways = std::int64_t{16} << 20;
   std::int64_t scratch_headroom() { return std::max(headroom(), kScratchAlways); }
+
+  // The most that kernels have wanted beforehand, as they cannot be begun again with more. What is held only to be quicker leaves
+  // as much alone, or it would give way to each of them and come back behind it.
+  std::int64_t scratch_wanted() const { return scratch_wanted_; }
+  void want_scratch(std::int64_t bytes) { scratch_wanted_ = std::max(scratch_wanted_, bytes); }
+
+private:
+  std::int64_t scratch_wanted_ = 0;
 };
 
 // A tensor as a kernel sees it. A number of the program has no data.

@@ -37,7 +37,7 @@ public:
     const KernelCall call = launch.call();
     if (meter == nullptr) return launch.op.kernel(call);
     // What overwrites its operands cannot be done again with more; no such kernel takes as much as is asked for here.
-    if (meter->held() && launch.op.borrows) make_scratch_room(ledger(), call, 4);
+    if (meter->held() && launch.op.borrows) make_scratch_room(ledger(), call, 4, 0);
     for (bool done = false; !done;) {
       meter->lend(ledger().scratch_headroom());
       try {
