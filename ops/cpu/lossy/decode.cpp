@@ -61,7 +61,7 @@ public:
   }
 
   void restore(const BlockHead& head, const std::uint32_t* values, std::int64_t count, std::int64_t number, char* to) const {
-    const FromSteps<C> how{head.has(kFar) ? far_ : near_, first_of_dither(head.key, number)};
+    const FromSteps<C> how{head.has(kFar) ? far_ : near_, dither_of(head.key, number)};
     const auto restore = head.has(kSigned) ? restore_signed_ : restore_;
     if (bytes_of(type_) == static_cast<std::int64_t>(sizeof(C))) {
       restore(values, count, &how, reinterpret_cast<C*>(to));

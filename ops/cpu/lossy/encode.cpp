@@ -68,7 +68,7 @@ public:
     const C largest = std::bit_cast<C>(found.largest);
     const bool far = !(largest * near_.inverse < near_.most);
     if (far && !(largest * far_.inverse < far_.most)) return;
-    const ToSteps<C> how{far ? far_ : near_, below_, first_of_dither(n.head.key, number)};
+    const ToSteps<C> how{far ? far_ : near_, below_, dither_of(n.head.key, number)};
     Stepped out;
     (found.negative != 0 ? step_signed_ : step_)(x, count, &how, n.values, &out);
     if (out.wrong) return;

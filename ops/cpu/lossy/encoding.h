@@ -12,6 +12,7 @@
 // a function of the block's key and its place in the block.
 #pragma once
 
+#include "ops/cpu/loops/isa.h"
 #include "ops/operator.h"
 
 #include <algorithm>
@@ -85,20 +86,30 @@ template <class C> Steps<C> steps_of(double bound, DType type, bool far) {
 // With other bounds, which shares of a largest magnitude may come to, all is kept as it is.
 inline bool is_usable(double bound) { return bound >= kLeastBound && bound <= kMostBound; }
 
-// Dither of the elements of a block: uniform in [-1/2, 1/2), a multiple of 2^-23.
-inline std::uint32_t first_of_dither(std::uint16_t key, std::int64_t block) {
-  return (static_cast<std::uint32_t>(key) << 16 ^ static_cast<std::uint32_t>(block)) * 0x85EBCA6Bu;
-}
-// Places times a constant; in a table, since vectors multiply slowly.
-inline constexpr auto kOfPlaces = [] {
-  std::array<std::uint32_t, kBlock> of{};
-  for (std::uint32_t place = 0; place < kBlock; ++place) of[place] = place * 0x9E3779B9u;
-  return of;
+// Dither of the elements of a block: uniform in [-1/2, 1/2), a multiple of 2^-23. It is a part of one table for all, from a place
+// on that the block's key and number tell, with some of its bits flipped that these tell too: so blocks with the same part have
+// other dither. To compute it anew for each element took more time than all else that is done with one.
+inline constexpr std::size_t kDithers = 4096; // where a part may begin
+inline constexpr auto kDitherBits = [] {      // of numbers in [1, 2)
+  std::array<std::uint32_t, kDithers + kBlock> bits{};
+  for (std::uint32_t i = 0; i < bits.size(); ++i) {
+    std::uint32_t h = (i + 1) * 0x9E3779B9u;
+    h = (h ^ h >> 16) * 0x85EBCA6Bu;
+    h = (h ^ h >> 13) * 0xC2B2AE35u;
+    bits[i] = 0x3F800000u | h >> 9;
+  }
+  return bits;
 }();
-__attribute__((always_inline)) inline float dither(std::uint32_t first, std::uint32_t of_place) {
-  std::uint32_t h = first + of_place;
-  h = (h ^ h >> 16) * 0x7FEB352Du;
-  return std::bit_cast<float>(0x3F800000u | (h >> 9 ^ h >> 24)) - 1.5f; // h ^ h >> 15, without the lowest bits
+struct Dither {
+  const std::uint32_t* bits;
+  std::uint32_t flipped;
+  CAIRN_INLINE float of(std::int32_t place) const { return std::bit_cast<float>(bits[place] ^ flipped) - 1.5f; }
+};
+inline Dither dither_of(std::uint16_t key, std::int64_t block) {
+  std::uint64_t h = (std::uint64_t{key} << 48 ^ static_cast<std::uint64_t>(block)) * 0x9E3779B97F4A7C15u;
+  h = (h ^ h >> 32) * 0xD6E8FEB86659FD93u;
+  h ^= h >> 32;
+  return {kDitherBits.data() + h % kDithers, static_cast<std::uint32_t>(h >> 12) & 0x7FFFFFu};
 }
 
 // How many bits of so many bytes are set, by words: not every processor has an instruction for it.

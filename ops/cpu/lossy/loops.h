@@ -44,8 +44,8 @@ template <class C> inline constexpr C kShift = std::is_same_v<C, double> ? C(0x1
 
 template <class C> struct ToSteps {
   Steps<C> steps;
-  C below;                // an error has to be
-  std::uint32_t dithered; // first_of_dither
+  C below; // an error has to be
+  Dither dither;
 };
 struct Stepped {
   std::uint32_t all = 0;  // the bits of the numbers of all that are not zero
@@ -69,13 +69,13 @@ template <class C, bool is_short, bool is_signed> struct StepLoop {
   CAIRN_INLINE static void run(const C* x, std::int64_t count, const ToSteps<C>* how, std::uint32_t* values, Stepped* out) {
     using Bits = BitsOf<C>;
     const C step = how->steps.step, inverse = how->steps.inverse;
-    const std::uint32_t dithered = how->dithered;
+    const Dither dither = how->dither;
     std::uint32_t all = 0, kept = 0;
     Bits error = 0;                                  // the largest, as bits: beyond those of all numbers if it is none
     const auto n = static_cast<std::int32_t>(count); // an index as wide as what is hashed
     CAIRN_EACH
     for (std::int32_t i = 0; i < n; ++i) {
-      const C d = static_cast<C>(dither(dithered, kOfPlaces[static_cast<std::size_t>(i)]));
+      const C d = static_cast<C>(dither.of(i));
       const C shifted = (x[i] * inverse - d) + kShift<C>, steps = shifted - kShift<C>;
       const C back = as_element<is_short>((steps + d) * step);
       const Bits off = std::bit_cast<Bits>(x[i] - back) & ~kSignBit<C>, bits = std::bit_cast<Bits>(x[i]);
@@ -95,20 +95,20 @@ template <class C, bool is_short, bool is_signed> struct StepLoop {
 
 template <class C> struct FromSteps {
   C step;
-  std::uint32_t dithered;
+  Dither dither;
 };
 
 // An element of each value.
 template <class C, bool is_signed> struct RestoreLoop {
   CAIRN_INLINE static void run(const std::uint32_t* values, std::int64_t count, const FromSteps<C>* how, C* to) {
     const C step = how->step;
-    const std::uint32_t dithered = how->dithered;
+    const Dither dither = how->dither;
     const auto n = static_cast<std::int32_t>(count);
     CAIRN_EACH
     for (std::int32_t i = 0; i < n; ++i) {
       const std::uint32_t number = values[i] - 1;
       const auto q = static_cast<std::int32_t>(is_signed ? number >> 1 ^ (0u - (number & 1)) : number);
-      const C d = static_cast<C>(dither(dithered, kOfPlaces[static_cast<std::size_t>(i)]));
+      const C d = static_cast<C>(dither.of(i));
       const C back = (static_cast<C>(q) + d) * step;
       to[i] = values[i] != 0 ? back : C(0);
     }
