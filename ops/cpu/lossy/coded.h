@@ -69,8 +69,12 @@ class ChunkCoder {
 public:
   // Of so many elements. std::bad_alloc, ScratchExceeded.
   ChunkCoder(Distances distances, std::int64_t elements);
-  // Of the next block: values of numbers of at most kCodedWidth bits. How many bits these have at least, all together.
-  std::int64_t add(const BlockHead& head, const std::uint32_t* values, std::int64_t count);
+  // Of the next block: values of numbers of at most kCodedWidth bits.
+  struct Added {
+    std::int64_t kept; // how many are not zero
+    std::int64_t bits; // that the numbers of these have at least, all together
+  };
+  Added add(const BlockHead& head, const std::uint32_t* values, std::int64_t count);
   // After all blocks: how many bytes it takes; and these.
   std::int64_t code();
   void write(std::uint8_t* to) const;

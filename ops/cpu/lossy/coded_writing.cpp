@@ -12,9 +12,11 @@ namespace cairn::ops::cpu::lossy {
 
 namespace {
 
+constexpr std::uint32_t kOne = 1u << 16;
+static_assert(kBlock * kCodedWidth < kOne);
 struct Found {
   std::uint32_t all = 0;  // bits of values
-  std::uint32_t bits = 0; // of all values together, but for the first of each
+  std::uint32_t bits = 0; // of all values together, but for the first of each; and kOne times how many there are
 };
 
 // Tokens of values, and what they do not say of these: how many bits, and which.
@@ -33,7 +35,7 @@ struct TokenLoop {
       beside[i] = n;
       low[i] = value & ((1u << (n & 31)) - 1);
       all |= value;
-      bits += ((length >> 2) - 127) & is;
+      bits += ((length >> 2) - 127 + kOne) & is;
     }
     *found = {all, bits};
   }
@@ -161,7 +163,7 @@ ChunkCoder::ChunkCoder(Distances distances, std::int64_t elements) : distances_(
   bits_.begin = bits_.end = reinterpret_cast<std::uint8_t*>(end_of_words_);
 }
 
-std::int64_t ChunkCoder::add(const BlockHead& head, const std::uint32_t* values, std::int64_t count) {
+ChunkCoder::Added ChunkCoder::add(const BlockHead& head, const std::uint32_t* values, std::int64_t count) {
   alignas(64) std::uint32_t beside[kBlock], low[kBlock];
   Found found;
   Generations<TokenLoop, const std::uint32_t*, std::int64_t, std::uint8_t*, std::uint32_t*, std::uint32_t*, Found*>::chosen()(
@@ -177,7 +179,7 @@ std::int64_t ChunkCoder::add(const BlockHead& head, const std::uint32_t* values,
   keys_[static_cast<std::size_t>(blocks_)] = head.key;
   ++blocks_;
   count_ += count;
-  return found.bits;
+  return {found.bits / kOne, found.bits % kOne};
 }
 
 std::int64_t ChunkCoder::code() {

@@ -48,9 +48,8 @@ template <class C> struct ToSteps {
   Dither dither;
 };
 struct Stepped {
-  std::uint32_t all = 0;  // the bits of the numbers of all that are not zero
-  std::uint32_t kept = 0; // how many these are
-  bool wrong = false;     // an element would not come back within the bound
+  std::uint32_t all = 0; // the bits of the numbers of all that are not zero
+  bool wrong = false;    // an element would not come back within the bound
 };
 
 // In the type of elements.
@@ -70,7 +69,7 @@ template <class C, bool is_short, bool is_signed> struct StepLoop {
     using Bits = BitsOf<C>;
     const C step = how->steps.step, inverse = how->steps.inverse;
     const Dither dither = how->dither;
-    std::uint32_t all = 0, kept = 0;
+    std::uint32_t all = 0;
     Bits error = 0;                                  // the largest, as bits: beyond those of all numbers if it is none
     const auto n = static_cast<std::int32_t>(count); // an index as wide as what is hashed
     CAIRN_EACH
@@ -86,10 +85,9 @@ template <class C, bool is_short, bool is_signed> struct StepLoop {
                           : static_cast<std::make_signed_t<Bits>>(bits) >= static_cast<std::make_signed_t<Bits>>(kLeastNormal<C>);
       values[i] = is ? number + 1 : 0u;
       all |= is ? number : 0u;
-      kept += is ? 1u : 0u;
       error = off > error ? off : error;
     }
-    *out = {all, kept, error >= std::bit_cast<Bits>(how->below)};
+    *out = {all, error >= std::bit_cast<Bits>(how->below)};
   }
 };
 
