@@ -237,7 +237,7 @@ std::int64_t encode_coded(const Encoder<C>& encoder, const Distances& distances,
     encoder.find(elements, known != nullptr ? known + (block - begin) / kBlock : nullptr, count, block / kBlock, n);
     can_be = n.kind != Kind::raw && n.width <= kCodedWidth;
     if (!can_be) return;
-    const ChunkCoder::Added added = coder.add(n.head, n.values, count);
+    const ChunkCoder::Added added = coder.add(n.head, n.width, n.values, count);
     least += n.least_bytes(count, added.kept, added.bits);
   });
   const std::int64_t bytes = can_be ? coder.code() : 0;
