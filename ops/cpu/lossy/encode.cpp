@@ -5,6 +5,7 @@
 #include "ops/cpu/loops/elementwise.h"
 #include "ops/cpu/loops/groups.h"
 #include "ops/cpu/lossy/coded.h"
+#include "ops/cpu/lossy/gathering.h"
 #include "ops/cpu/lossy/loops.h"
 #include "ops/cpu/lossy/lossy.h"
 #include "ops/cpu/lossy/planes.h"
@@ -50,43 +51,29 @@ public:
     }
   };
   void find(const C* x, const Survey<C>* known, std::int64_t count, std::int64_t number, Numbers& n) const {
-    Survey<C> found;
-    if (known != nullptr)
-      found = *known;
-    else
-      survey_(x, count, &found);
-    n.head = {};
-    n.head.key = static_cast<std::uint16_t>((found.sum ^ found.sum >> (4 * sizeof(C))) * 0x9E3779B9u >> 16);
-    if (found.largest < (usable_ ? kLeastNormal<C> : 1)) {
-      n.kind = Kind::zeros;
-      std::fill_n(n.values, kBlock, 0u); // the small form looks at them
-      return;
-    }
-    n.kind = Kind::raw;
-    if (!usable_ || found.largest >= kInfinity<C>) return;
-    const C largest = std::bit_cast<C>(found.largest);
-    const bool far = !(largest * near_.inverse < near_.most);
-    if (far && !(largest * far_.inverse < far_.most)) return;
-    const ToSteps<C> how{far ? far_ : near_, below_, dither_of(n.head.key, number)};
+    ToSteps<C> how;
+    begin(x, known, count, number, n, how);
+    if (n.kind == Kind::zeros) std::fill_n(n.values, kBlock, 0u);
+    if (n.kind != Kind::planes) return;
     Stepped out;
-    (found.negative != 0 ? step_signed_ : step_)(x, count, &how, n.values, &out);
-    if (out.wrong) return;
-    std::fill(n.values + count, n.values + whole_groups(count), 0u);
-    n.width = static_cast<unsigned>(std::bit_width(out.all));
-    n.head.form = static_cast<std::uint8_t>((found.negative != 0 ? kSigned : 0) | (far ? kFar : 0));
-    if (n.most_bytes(count) < count * bytes_of(type_)) n.kind = Kind::planes;
+    step(x, count, how, n, out);
+    end(out, count, n);
   }
 
   // Returns how many bytes it has written. `as_is`: the elements in their own type.
   std::int64_t block(const C* x, const Survey<C>* known, const void* as_is, std::int64_t count, std::int64_t number,
                      std::uint8_t* to) const {
     Numbers n;
-    find(x, known, count, number, n);
+    ToSteps<C> how;
+    begin(x, known, count, number, n, how);
     if (n.kind == Kind::zeros) return put(n.head, Kind::zeros, to);
     if (n.kind == Kind::raw) return raw(n.head, as_is, count, to);
     alignas(64) std::uint32_t gathered[kBlock + kBehindNumbers];
     alignas(64) std::uint8_t mask[kBlock / 8];
-    const std::int64_t kept = planes_.gather(n.values, whole_groups(count), gathered, mask);
+    Stepped out;
+    const std::int64_t kept = gather(x, count, how, n, gathered, mask, out);
+    end(out, count, n);
+    if (n.kind == Kind::raw) return raw(n.head, as_is, count, to);
     const std::int64_t of_mask = kept < count ? bytes_of_mask(count) : 0;
     n.head.width = static_cast<std::uint8_t>(n.width);
     n.head.form = static_cast<std::uint8_t>(n.head.form | (of_mask != 0 ? kMasked : 0));
@@ -113,6 +100,49 @@ private:
   using StepsOf = Generations<StepLoop<C, is_short && sizeof(C) == 4, is_signed>, const C*, std::int64_t, const ToSteps<C>*,
                               std::uint32_t*, Stepped*>;
 
+  // What is known of a block before its numbers are: its kind, as far as that is, and how they come about.
+  void begin(const C* x, const Survey<C>* known, std::int64_t count, std::int64_t number, Numbers& n, ToSteps<C>& how) const {
+    Survey<C> found;
+    if (known != nullptr)
+      found = *known;
+    else
+      survey_(x, count, &found);
+    n.head = {};
+    n.head.key = static_cast<std::uint16_t>((found.sum ^ found.sum >> (4 * sizeof(C))) * 0x9E3779B9u >> 16);
+    if (found.largest < (usable_ ? kLeastNormal<C> : 1)) {
+      n.kind = Kind::zeros;
+      return;
+    }
+    n.kind = Kind::raw;
+    if (!usable_ || found.largest >= kInfinity<C>) return;
+    const C largest = std::bit_cast<C>(found.largest);
+    const bool far = !(largest * near_.inverse < near_.most);
+    if (far && !(largest * far_.inverse < far_.most)) return;
+    how = {far ? far_ : near_, below_, dither_of(n.head.key, number)};
+    n.head.form = static_cast<std::uint8_t>((found.negative != 0 ? kSigned : 0) | (far ? kFar : 0));
+    n.kind = Kind::planes;
+  }
+
+  void step(const C* x, std::int64_t count, const ToSteps<C>& how, Numbers& n, Stepped& out) const {
+    (n.head.has(kSigned) ? step_signed_ : step_)(x, count, &how, n.values, &out);
+    std::fill(n.values + count, n.values + whole_groups(count), 0u);
+  }
+  // How many numbers there are.
+  std::int64_t gather(const C* x, std::int64_t count, const ToSteps<C>& how, Numbers& n, std::uint32_t* numbers,
+                      std::uint8_t* mask, Stepped& out) const {
+    if constexpr (std::is_same_v<C, float>) {
+      const GatherSteps gathering = n.head.has(kSigned) ? gather_signed_ : gather_;
+      if (gathering != nullptr && count % kGroup == 0) return gathering(x, count, &how, numbers, mask, &out);
+    }
+    step(x, count, how, n, out);
+    return planes_.gather(n.values, whole_groups(count), numbers, mask);
+  }
+  void end(const Stepped& out, std::int64_t count, Numbers& n) const {
+    n.width = static_cast<unsigned>(std::bit_width(out.all));
+    if (out.wrong || n.most_bytes(count) >= count * bytes_of(type_)) n.kind = Kind::raw;
+    if (n.kind == Kind::raw) n.head.form = 0;
+  }
+
   static std::int64_t put(BlockHead head, Kind kind, std::uint8_t* to) {
     head.form = static_cast<std::uint8_t>(head.form | static_cast<std::uint8_t>(kind));
     std::memcpy(to, &head, sizeof head);
@@ -130,6 +160,9 @@ private:
   C below_;
   void (*survey_)(const C*, std::int64_t, Survey<C>*) = Generations<SurveyLoop<C>, const C*, std::int64_t, Survey<C>*>::chosen();
   decltype(StepsOf<false, false>::chosen()) step_, step_signed_;
+  // There are none for a short type.
+  GatherSteps gather_ = type_ == DType::f32 ? gather_steps(false) : nullptr;
+  GatherSteps gather_signed_ = type_ == DType::f32 ? gather_steps(true) : nullptr;
   Planes planes_ = Planes::chosen();
 };
 

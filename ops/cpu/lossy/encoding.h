@@ -136,32 +136,35 @@ inline bool read_fewer(const std::uint8_t* at, std::int64_t numbers, unsigned wi
   return true;
 }
 
-// How many bytes the block that begins there takes, of at most so many; 0: it is none.
-inline std::int64_t bytes_of_block(const std::uint8_t* at, std::int64_t left, std::int64_t elements, DType type) {
+// What the block that begins there takes, of at most so many bytes.
+struct BlockSize {
+  std::int64_t bytes = 0;  // 0: there is no block
+  std::int64_t kept = 0;   // elements that are not zero, of planes
+  std::uint64_t fewer = 0; // what their groups have fewer
+};
+inline BlockSize size_of_block(const std::uint8_t* at, std::int64_t left, std::int64_t elements, DType type) {
   BlockHead head;
-  if (left < static_cast<std::int64_t>(sizeof head)) return 0;
+  if (left < static_cast<std::int64_t>(sizeof head)) return {};
   std::memcpy(&head, at, sizeof head);
-  std::int64_t bytes = sizeof head;
-  if (head.kind() == Kind::raw) bytes += elements * bytes_of(type);
-  if (head.kind() > Kind::planes || head.width > kMostWidth) return 0;
+  BlockSize size{sizeof head, elements, 0};
+  if (head.kind() == Kind::raw) size.bytes += elements * bytes_of(type);
+  if (head.kind() > Kind::planes || head.width > kMostWidth) return {};
   if (head.kind() == Kind::planes) {
-    std::int64_t numbers = elements;
     if (head.has(kMasked)) {
       const std::int64_t mask = bytes_of_mask(elements);
-      if (left < bytes + mask) return 0;
-      numbers = bits_set(at + bytes, mask);
-      if (numbers > elements) return 0;
-      bytes += mask;
+      if (left < size.bytes + mask) return {};
+      size.kept = bits_set(at + size.bytes, mask);
+      if (size.kept > elements) return {};
+      size.bytes += mask;
     }
-    std::uint64_t fewer = 0;
-    if (left < bytes + bytes_of_fewer(numbers) || !read_fewer(at + bytes, numbers, head.width, fewer)) return 0;
+    const std::int64_t of_fewer = bytes_of_fewer(size.kept);
+    if (left < size.bytes + of_fewer || !read_fewer(at + size.bytes, size.kept, head.width, size.fewer)) return {};
     constexpr std::uint64_t kOnes = 0x5555555555555555u;
-    const std::uint64_t counted[2] = {fewer & kOnes, fewer & ~kOnes};
+    const std::uint64_t counted[2] = {size.fewer & kOnes, size.fewer & ~kOnes};
     const auto* const words = reinterpret_cast<const std::uint8_t*>(counted);
-    bytes +=
-        bytes_of_fewer(numbers) + bytes_of_planes(numbers, head.width) - 2 * (bits_set(words, 8) + 2 * bits_set(words + 8, 8));
+    size.bytes += of_fewer + bytes_of_planes(size.kept, head.width) - 2 * (bits_set(words, 8) + 2 * bits_set(words + 8, 8));
   }
-  return bytes <= left ? bytes : 0;
+  return size.bytes <= left ? size : BlockSize{};
 }
 
 } // namespace cairn::ops::cpu::lossy
