@@ -86,30 +86,34 @@ template <class C> Steps<C> steps_of(double bound, DType type, bool far) {
 // With other bounds, which shares of a largest magnitude may come to, all is kept as it is.
 inline bool is_usable(double bound) { return bound >= kLeastBound && bound <= kMostBound; }
 
-// Dither of the elements of a block: uniform in [-1/2, 1/2), a multiple of 2^-23. It is a part of one table for all, from a place
-// on that the block's key and number tell, with some of its bits flipped that these tell too: so blocks with the same part have
-// other dither. To compute it anew for each element took more time than all else that is done with one.
-inline constexpr std::size_t kDithers = 4096; // where a part may begin
-inline constexpr auto kDitherBits = [] {      // of numbers in [1, 2)
-  std::array<std::uint32_t, kDithers + kBlock> bits{};
+// Dither of the elements of a block: uniform in [-1/2, 1/2), a multiple of 2^-23. Bits of two parts of one table differ in it,
+// each from a place on that the block's key and number tell, and some more of them are flipped that these tell too: so errors of
+// the same element of two blocks are independent of each other, and those of two elements of one block very nearly. To compute it
+// anew for each element took more time than all else that is done with one. (With one part alone errors of two elements were
+// correlated by a hundredth, as two lists of so many random numbers are.)
+inline constexpr std::size_t kDithers = 2048; // where a part may begin, in each half of the table
+inline constexpr auto kDitherBits = [] {      // 23 each
+  std::array<std::uint32_t, 2 * kDithers + kBlock> bits{};
   for (std::uint32_t i = 0; i < bits.size(); ++i) {
     std::uint32_t h = (i + 1) * 0x9E3779B9u;
     h = (h ^ h >> 16) * 0x85EBCA6Bu;
     h = (h ^ h >> 13) * 0xC2B2AE35u;
-    bits[i] = 0x3F800000u | h >> 9;
+    bits[i] = h >> 9;
   }
   return bits;
 }();
 struct Dither {
-  const std::uint32_t* bits;
-  std::uint32_t flipped;
-  CAIRN_INLINE float of(std::int32_t place) const { return std::bit_cast<float>(bits[place] ^ flipped) - 1.5f; }
+  const std::uint32_t *some, *others;
+  std::uint32_t flipped; // with those of a number in [1, 2)
+  CAIRN_INLINE float of(std::int32_t place) const { return std::bit_cast<float>(some[place] ^ others[place] ^ flipped) - 1.5f; }
 };
 inline Dither dither_of(std::uint16_t key, std::int64_t block) {
   std::uint64_t h = (std::uint64_t{key} << 48 ^ static_cast<std::uint64_t>(block)) * 0x9E3779B97F4A7C15u;
   h = (h ^ h >> 32) * 0xD6E8FEB86659FD93u;
   h ^= h >> 32;
-  return {kDitherBits.data() + h % kDithers, static_cast<std::uint32_t>(h >> 12) & 0x7FFFFFu};
+  const std::uint32_t* const table = kDitherBits.data();
+  return {table + h % kDithers, table + kDithers + (h >> 11) % kDithers,
+          static_cast<std::uint32_t>(0x3F800000u | (h >> 22 & 0x7FFFFFu))};
 }
 
 // How many bits of so many bytes are set, by words: not every processor has an instruction for it.

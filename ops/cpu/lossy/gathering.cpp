@@ -22,6 +22,7 @@ CAIRN_AVX512 std::int64_t gather_vectors(const float* x, std::int64_t count, con
                                          std::uint32_t* const numbers, std::uint8_t* mask, Stepped* out) {
   const __m512 step = _mm512_set1_ps(how->steps.step), inverse = _mm512_set1_ps(how->steps.inverse);
   const __m512 shift = _mm512_set1_ps(kShift<float>), middle = _mm512_set1_ps(1.5f);
+  const std::uint32_t *const some = how->dither.some, *const others = how->dither.others;
   const __m512i flipped = _mm512_set1_epi32(static_cast<int>(how->dither.flipped));
   const __m512i least = _mm512_set1_epi32(static_cast<int>(kLeastNormal<float>));
   __m512i all = _mm512_setzero_si512();
@@ -29,7 +30,8 @@ CAIRN_AVX512 std::int64_t gather_vectors(const float* x, std::int64_t count, con
   std::uint32_t* to = numbers;
   for (std::int64_t i = 0; i < count; i += kGroup) {
     const __m512 v = _mm512_loadu_ps(x + i);
-    const __m512i bits = _mm512_xor_si512(_mm512_loadu_si512(how->dither.bits + i), flipped);
+    const __m512i bits =
+        _mm512_ternarylogic_epi32(_mm512_loadu_si512(some + i), flipped, _mm512_loadu_si512(others + i), 0x96); // a ^ b ^ c
     const __m512 d = _mm512_sub_ps(_mm512_castsi512_ps(bits), middle);
     const __m512 shifted = _mm512_add_ps(_mm512_sub_ps(_mm512_mul_ps(v, inverse), d), shift);
     const __m512 back = _mm512_mul_ps(_mm512_add_ps(_mm512_sub_ps(shifted, shift), d), step);
