@@ -91,8 +91,8 @@ inline bool is_usable(double bound) { return bound >= kLeastBound && bound <= kM
 // the same element of two blocks are independent of each other, and those of two elements of one block very nearly. To compute it
 // anew for each element took more time than all else that is done with one. (With one part alone errors of two elements were
 // correlated by a hundredth, as two lists of so many random numbers are.)
-inline constexpr std::size_t kDithers = 2048; // where a part may begin, in each half of the table
-inline constexpr auto kDitherBits = [] {      // 23 each
+inline constexpr std::size_t kDithers = 2048; // places in each half of the table; in the second one parts begin at whole groups
+alignas(64) inline constexpr auto kDitherBits = [] { // 23 each
   std::array<std::uint32_t, 2 * kDithers + kBlock> bits{};
   for (std::uint32_t i = 0; i < bits.size(); ++i) {
     std::uint32_t h = (i + 1) * 0x9E3779B9u;
@@ -112,7 +112,7 @@ inline Dither dither_of(std::uint16_t key, std::int64_t block) {
   h = (h ^ h >> 32) * 0xD6E8FEB86659FD93u;
   h ^= h >> 32;
   const std::uint32_t* const table = kDitherBits.data();
-  return {table + h % kDithers, table + kDithers + (h >> 11) % kDithers,
+  return {table + h % kDithers, table + kDithers + (h >> 11) % kDithers / kGroup * kGroup,
           static_cast<std::uint32_t>(0x3F800000u | (h >> 22 & 0x7FFFFFu))};
 }
 
