@@ -216,6 +216,44 @@ TEST_CASE("errors are uniform and on no side: what dither is for") {
   }
 }
 
+TEST_CASE("errors of one element are independent of those of others, also where elements are the same") {
+  constexpr std::int64_t kBlock = 512, kBlocks = 2048;
+  const double bound = 0.1, square = bound * bound / 3;
+  const std::vector<float> x(static_cast<std::size_t>(kBlock * kBlocks), 0.37f);
+  const std::vector<float> back = elements_of<float>(encoding_of(x, bound, false, kFast), kBlock * kBlocks);
+  const auto error = [&](std::int64_t i) { return static_cast<double>(back[static_cast<std::size_t>(i)]) - 0.37; };
+  for (const std::int64_t distance : {1, 2, 3, 16, 64, 511, 512, 513, 4096}) {
+    CAPTURE(distance);
+    double sum = 0, pairs = 0;
+    for (std::int64_t i = 0; i + distance < kBlock * kBlocks; ++i, ++pairs) sum += error(i) * error(i + distance);
+    CHECK(std::fabs(sum / std::sqrt(pairs)) < 5 * square);
+  }
+  double of_places = 0, of_blocks = 0; // squares of sums
+  for (std::int64_t place = 0; place < kBlock; ++place) {
+    double sum = 0;
+    for (std::int64_t block = 0; block < kBlocks; ++block) sum += error(block * kBlock + place);
+    of_places += sum * sum;
+  }
+  for (std::int64_t block = 0; block < kBlocks; ++block) {
+    double sum = 0;
+    for (std::int64_t place = 0; place < kBlock; ++place) sum += error(block * kBlock + place);
+    of_blocks += sum * sum;
+  }
+  CHECK(of_places / static_cast<double>(kBlock * kBlocks) == doctest::Approx(square).epsilon(0.3));
+  CHECK(of_blocks / static_cast<double>(kBlock * kBlocks) == doctest::Approx(square).epsilon(0.2));
+}
+
+TEST_CASE("the small form has what is there once, wherever it is") {
+  const std::int64_t n = 1 << 16;
+  for (std::int64_t place = 20000; place < 20018; ++place) {
+    std::vector<float> x = rectified<float>(n, 5);
+    x[static_cast<std::size_t>(place)] = 700;
+    const std::vector<std::uint8_t> small = encoding_of(x, 0.05, false, kSmall), fast = encoding_of(x, 0.05, false, kFast);
+    CHECK(small.size() < fast.size());
+    CHECK(same_bits(elements_of<float>(fast, n), elements_of<float>(small, n)));
+  }
+}
+
 TEST_CASE("what is rectified takes a bit and the planes of what is left, and nothing but zeros next to nothing") {
   const std::int64_t n = 1 << 18;
   const auto bytes = static_cast<double>(encoding_of(rectified<float>(n, 3), 1e-2, true, kFast).size());

@@ -69,8 +69,12 @@ class ChunkCoder {
 public:
   // Of so many elements. std::bad_alloc, ScratchExceeded.
   ChunkCoder(Distances distances, std::int64_t elements);
-  // Of the next block: values of numbers of at most kCodedWidth bits. How many bits these have at least, all together.
-  std::int64_t add(const BlockHead& head, const std::uint32_t* values, std::int64_t count);
+  // Of the next block: values of numbers of at most `width` bits, which are at most kCodedWidth.
+  struct Added {
+    std::int64_t kept; // how many are not zero
+    std::int64_t bits; // that the numbers of these have at least, all together
+  };
+  Added add(const BlockHead& head, unsigned width, const std::uint32_t* values, std::int64_t count);
   // After all blocks: how many bytes it takes; and these.
   std::int64_t code();
   void write(std::uint8_t* to) const;
@@ -82,6 +86,7 @@ private:
   std::uint16_t *symbols_, *end_of_words_, *words_ = nullptr;
   Bits bits_;
   std::int64_t count_ = 0, blocks_ = 0;
+  std::uint32_t all_ = 0; // bits of values
   CodedHead head_;
   std::array<std::uint8_t, kMostOfTables> tables_;
   std::array<std::uint32_t, kLanes> states_;
@@ -100,6 +105,8 @@ public:
   BlockHead next(std::int64_t count, std::uint32_t* values);
 
 private:
+  bool narrow_values(const std::uint8_t* tokens, std::int64_t count, std::uint32_t* values); // false: their bits are too many
+  void wide_values(const std::uint8_t* tokens, std::int64_t count, std::uint32_t* values);
   void decode(const Frequencies& frequencies, std::uint32_t* takes, const std::uint8_t* states, std::int64_t elements);
 
   CodedHead head_;

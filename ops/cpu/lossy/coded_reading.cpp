@@ -1,5 +1,6 @@
 // Reading the small form of a chunk: see coded.h. Bytes are not believed: nothing is read outside of them, whatever they are.
 #include "ops/cpu/loops/isa.h"
+#include "ops/cpu/lossy/narrow.h"
 #include "ops/cpu/lossy/states.h"
 
 #include <algorithm>
@@ -36,6 +37,31 @@ struct ValueLoop {
       any |= token;
     }
     *all = any;
+  }
+};
+
+// Which bits are beside tokens, where these are few; `all` has those of the longest list.
+struct MaskLoop {
+  CAIRN_INLINE static void run(const std::uint8_t* tokens, std::int64_t count, std::uint8_t* masks, std::uint32_t* all) {
+    std::uint32_t any = 0;
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::uint32_t token = tokens[i], n = token < kDirect ? 0u : (token >> 2) - 2;
+      const std::uint32_t mask = (1u << (n & 31)) - 1;
+      masks[i] = static_cast<std::uint8_t>(mask);
+      any |= mask;
+    }
+    *all = any;
+  }
+};
+struct LowLoop {
+  CAIRN_INLINE static void run(const std::uint8_t* tokens, const std::uint8_t* low, std::int64_t count, std::uint32_t* values) {
+    CAIRN_EACH
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::uint32_t token = tokens[i], direct = token < kDirect ? ~0u : 0u;
+      const std::uint32_t n = ((token >> 2) - 2) & ~direct;
+      values[i] = (token & direct) | (((4 | (token & 3)) << (n & 31) | low[i]) & ~direct);
+    }
   }
 };
 
@@ -95,8 +121,7 @@ void ChunkReader::decode(const Frequencies& frequencies, Takes* takes, const std
                std::all_of(decoding.states, decoding.states + kLanes, [](std::uint32_t state) { return state == kLeastState; });
 }
 
-BlockHead ChunkReader::next(std::int64_t count, std::uint32_t* values) {
-  const std::uint8_t* const tokens = tokens_ + at_;
+void ChunkReader::wide_values(const std::uint8_t* tokens, std::int64_t count, std::uint32_t* values) {
   alignas(64) std::uint32_t beside[kBlock + 1];
   std::uint32_t all = 0;
   Generations<ValueLoop, const std::uint8_t*, std::int64_t, std::uint32_t*, std::uint32_t*, std::uint32_t*>::chosen()(
@@ -105,6 +130,30 @@ BlockHead ChunkReader::next(std::int64_t count, std::uint32_t* values) {
   if (all >= kDirect)
     Generations<BitLoop, const std::uint32_t*, std::int64_t, const std::uint8_t*, std::uint64_t, std::uint64_t*,
                 std::uint32_t*>::chosen()(beside, count, bits_, head_.bytes_of_bits - kBehindBits, &bit_, values);
+}
+
+bool ChunkReader::narrow_values(const std::uint8_t* tokens, std::int64_t count, std::uint32_t* values) {
+  const Narrow narrow = Narrow::chosen();
+  if (narrow.take == nullptr) return false;
+  alignas(64) std::uint8_t masks[kBlock], low[kBlock];
+  std::uint32_t all = 0;
+  Generations<MaskLoop, const std::uint8_t*, std::int64_t, std::uint8_t*, std::uint32_t*>::chosen()(tokens, count, masks, &all);
+  if (all >> kNarrow != 0) return false;
+  const std::int64_t eights = (count + 7) / 8 * 8;
+  if (all != 0) {
+    std::fill(masks + count, masks + eights, std::uint8_t{0});
+    narrow.take(masks, eights, bits_, head_.bytes_of_bits - kBehindBits, &bit_, low);
+  } else {
+    std::fill_n(low, count, std::uint8_t{0});
+  }
+  Generations<LowLoop, const std::uint8_t*, const std::uint8_t*, std::int64_t, std::uint32_t*>::chosen()(tokens, low, count,
+                                                                                                         values);
+  return true;
+}
+
+BlockHead ChunkReader::next(std::int64_t count, std::uint32_t* values) {
+  const std::uint8_t* const tokens = tokens_ + at_;
+  if (!narrow_values(tokens, count, values)) wide_values(tokens, count, values);
   BlockHead head;
   head.form = head_.differs != 0 ? forms_[block_] : forms_[0];
   std::memcpy(&head.key, keys_ + 2 * block_, sizeof head.key);

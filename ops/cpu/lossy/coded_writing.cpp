@@ -1,6 +1,7 @@
 // Making the small form of a chunk: see coded.h. Tokens are looked at twice, from the first to the last for how often each comes,
 // and from the last to the first to go into the states, which give them back the other way round.
 #include "ops/cpu/lossy/contexts.h"
+#include "ops/cpu/lossy/narrow.h"
 #include "ops/cpu/lossy/states.h"
 
 #include <algorithm>
@@ -12,15 +13,18 @@ namespace cairn::ops::cpu::lossy {
 
 namespace {
 
+constexpr std::uint32_t kOne = 1u << 16;
+static_assert(kBlock * kCodedWidth < kOne);
 struct Found {
   std::uint32_t all = 0;  // bits of values
-  std::uint32_t bits = 0; // of all values together, but for the first of each
+  std::uint32_t bits = 0; // of all values together, but for the first of each; and kOne times how many there are
 };
 
-// Tokens of values, and what they do not say of these: how many bits, and which.
-struct TokenLoop {
-  CAIRN_INLINE static void run(const std::uint32_t* values, std::int64_t count, std::uint8_t* tokens, std::uint32_t* beside,
-                               std::uint32_t* low, Found* found) {
+// Tokens of values, and what they do not say of these: how many bits, and which. Where lists are bytes (narrow.h), a mask in
+// place of how many.
+template <class List> struct TokenLoop {
+  CAIRN_INLINE static void run(const std::uint32_t* values, std::int64_t count, std::uint8_t* tokens, List* beside, List* low,
+                               Found* found) {
     std::uint32_t all = 0, bits = 0;
     CAIRN_EACH
     for (std::int64_t i = 0; i < count; ++i) {
@@ -30,10 +34,11 @@ struct TokenLoop {
       const std::uint32_t direct = value < kDirect ? ~0u : 0u, longer = length - ((127 + 4) * 4 - kDirect);
       const std::uint32_t n = ((longer >> 2) - 2) & ~direct;
       tokens[i] = static_cast<std::uint8_t>((value & direct) | (longer & ~direct));
-      beside[i] = n;
-      low[i] = value & ((1u << (n & 31)) - 1);
+      const std::uint32_t mask = (1u << (n & 31)) - 1;
+      beside[i] = static_cast<List>(sizeof(List) == 1 ? mask : n);
+      low[i] = static_cast<List>(value & mask);
       all |= value;
-      bits += ((length >> 2) - 127) & is;
+      bits += ((length >> 2) - 127 + kOne) & is;
     }
     *found = {all, bits};
   }
@@ -91,17 +96,42 @@ constexpr std::int64_t kCounters = 4;
 static_assert(kChunk / kCounters < 1 << 16);
 using Counters = std::array<std::array<std::uint16_t, kContexts * kSymbolsOfContext>, kCounters>;
 
-Counts counts_of(const std::uint16_t* symbols, std::int64_t count) {
+// Of many symbols less than half are counted: of each nine in turn the first ones, so that all channels of an even number are
+// among them. What is not among them may be there all the same, so each token up to `most` counts a little.
+constexpr std::int64_t kMany = kChunk / 4, kOfMany = 9;
+constexpr std::uint32_t kOfOne = 16;
+
+Counts counts_of(const std::uint16_t* symbols, std::int64_t count, unsigned most) {
   Counters counters{};
+  const bool are_many = count >= kMany;
+  const std::int64_t step = are_many ? kOfMany : kCounters;
   std::int64_t i = 0;
-  for (; i + kCounters <= count; i += kCounters)
+  for (; i + kCounters <= count; i += step)
     for (std::int64_t k = 0; k < kCounters; ++k) ++counters[static_cast<std::size_t>(k)][symbols[i + k]];
   for (; i < count; ++i) ++counters[0][symbols[i]];
   Counts counts{};
   for (const auto& some : counters)
     for (unsigned c = 0; c < kContexts; ++c)
-      for (unsigned t = 0; t < kTokens; ++t) counts[c][t] += some[c * kSymbolsOfContext + t];
+      for (unsigned t = 0; t <= most; ++t) counts[c][t] += some[c * kSymbolsOfContext + t] * kOfOne;
+  for (auto& of_context : counts)
+    for (unsigned t = 0; t <= most && are_many; ++t) ++of_context[t];
   return counts;
+}
+
+// With zeros up to a whole eight.
+template <class List>
+void tokens_of(const std::uint32_t* values, std::int64_t count, std::uint8_t* tokens, List* beside, List* low, Found& found) {
+  Generations<TokenLoop<List>, const std::uint32_t*, std::int64_t, std::uint8_t*, List*, List*, Found*>::chosen()(
+      values, count, tokens, beside, low, &found);
+  const std::int64_t eights = (count + 7) / 8 * 8;
+  std::fill(beside + count, beside + eights, List{0});
+  std::fill(low + count, low + eights, List{0});
+}
+
+// The largest token that values have, by the bits of all.
+unsigned most_token(std::uint32_t all) {
+  const auto bits = static_cast<unsigned>(std::bit_width(all));
+  return bits <= 4 ? (1u << bits) - 1 : kDirect + 4 * (bits - 5) + 3;
 }
 
 Put put_of(std::uint32_t frequency, std::uint32_t first) {
@@ -161,29 +191,32 @@ ChunkCoder::ChunkCoder(Distances distances, std::int64_t elements) : distances_(
   bits_.begin = bits_.end = reinterpret_cast<std::uint8_t*>(end_of_words_);
 }
 
-std::int64_t ChunkCoder::add(const BlockHead& head, const std::uint32_t* values, std::int64_t count) {
-  alignas(64) std::uint32_t beside[kBlock], low[kBlock];
+ChunkCoder::Added ChunkCoder::add(const BlockHead& head, unsigned width, const std::uint32_t* values, std::int64_t count) {
+  const Narrow narrow = Narrow::chosen();
   Found found;
-  Generations<TokenLoop, const std::uint32_t*, std::int64_t, std::uint8_t*, std::uint32_t*, std::uint32_t*, Found*>::chosen()(
-      values, count, tokens_ + count_, beside, low, &found);
-  if (found.all >= kDirect) {
-    const std::int64_t fours = (count + 3) / 4 * 4;
-    std::fill(beside + count, beside + fours, 0u);
-    std::fill(low + count, low + fours, 0u);
-    Generations<BitsLoop, const std::uint32_t*, const std::uint32_t*, std::int64_t, bool, Bits*>::chosen()(
-        beside, low, count, found.all >> kFewBits == 0, &bits_);
+  if (narrow.put != nullptr && width < kNarrowValue) {
+    alignas(64) std::uint8_t masks[kBlock], low[kBlock];
+    tokens_of(values, count, tokens_ + count_, masks, low, found);
+    if (found.all >= kDirect) narrow.put(masks, low, (count + 7) / 8 * 8, &bits_);
+  } else {
+    alignas(64) std::uint32_t beside[kBlock], low[kBlock];
+    tokens_of(values, count, tokens_ + count_, beside, low, found);
+    if (found.all >= kDirect)
+      Generations<BitsLoop, const std::uint32_t*, const std::uint32_t*, std::int64_t, bool, Bits*>::chosen()(
+          beside, low, count, found.all >> kFewBits == 0, &bits_);
   }
+  all_ |= found.all;
   forms_[static_cast<std::size_t>(blocks_)] = head.form;
   keys_[static_cast<std::size_t>(blocks_)] = head.key;
   ++blocks_;
   count_ += count;
-  return found.bits;
+  return {found.bits / kOne, found.bits % kOne};
 }
 
 std::int64_t ChunkCoder::code() {
   Generations<SymbolLoop, const std::uint8_t*, std::int64_t, const Distances*, std::uint16_t*>::chosen()(tokens_, count_,
                                                                                                          &distances_, symbols_);
-  const Frequencies frequencies = frequencies_of(counts_of(symbols_, count_));
+  const Frequencies frequencies = frequencies_of(counts_of(symbols_, count_, most_token(all_)));
   const Puts puts = puts_of(frequencies);
   Coding coding{puts.data(), symbols_, count_, states_.data(), end_of_words_};
   States::chosen().code(coding);

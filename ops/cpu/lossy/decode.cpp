@@ -45,8 +45,8 @@ public:
   Decoder(double bound, DType type)
       : type_(type), near_(steps_of<C>(bound, type, false).step), far_(steps_of<C>(bound, type, true).step) {}
 
-  // A block that bytes_of_block has found well.
-  void block(const std::uint8_t* at, std::int64_t count, std::int64_t number, char* to) const {
+  // A block of which size_of_block has found that.
+  void block(const std::uint8_t* at, const BlockSize& size, std::int64_t count, std::int64_t number, char* to) const {
     BlockHead head;
     std::memcpy(&head, at, sizeof head);
     at += sizeof head;
@@ -56,12 +56,12 @@ public:
     } else if (head.kind() == Kind::zeros) {
       std::memset(to, 0, bytes);
     } else {
-      planes(head, at, count, number, to);
+      planes(head, size, at, count, number, to);
     }
   }
 
   void restore(const BlockHead& head, const std::uint32_t* values, std::int64_t count, std::int64_t number, char* to) const {
-    const FromSteps<C> how{head.has(kFar) ? far_ : near_, first_of_dither(head.key, number)};
+    const FromSteps<C> how{head.has(kFar) ? far_ : near_, dither_of(head.key, number)};
     const auto restore = head.has(kSigned) ? restore_signed_ : restore_;
     if (bytes_of(type_) == static_cast<std::int64_t>(sizeof(C))) {
       restore(values, count, &how, reinterpret_cast<C*>(to));
@@ -73,18 +73,15 @@ public:
   }
 
 private:
-  void planes(const BlockHead& head, const std::uint8_t* at, std::int64_t count, std::int64_t number, char* to) const {
+  void planes(const BlockHead& head, const BlockSize& size, const std::uint8_t* at, std::int64_t count, std::int64_t number,
+              char* to) const {
     alignas(64) std::uint32_t values[kBlock + kBehindNumbers], spread[kBlock];
     alignas(64) std::uint8_t mask[kBlock / 8] = {};
-    std::int64_t kept = count;
     if (head.has(kMasked)) {
       std::memcpy(mask, at, static_cast<std::size_t>(bytes_of_mask(count)));
       at += bytes_of_mask(count);
-      kept = bits_set(mask, sizeof mask);
     }
-    std::uint64_t fewer = 0;
-    read_fewer(at, kept, head.width, fewer);
-    planes_.unpack(at + bytes_of_fewer(kept), whole_groups(kept) / kGroup, head.width, fewer, values);
+    planes_.unpack(at + bytes_of_fewer(size.kept), whole_groups(size.kept) / kGroup, head.width, size.fewer, values);
     if (head.has(kMasked)) planes_.spread(values, mask, whole_groups(count), spread);
     restore(head, head.has(kMasked) ? spread : values, count, number, to);
   }
@@ -115,17 +112,18 @@ bool read(const Chunk& chunk, const Decoder<C>& decoder, std::int64_t begin, std
   return true;
 }
 
-// f(block, its bytes, first element, how many) for the blocks of a chunk of the elements [begin, end); where the first one begins
+// f(block, its size, first element, how many) for the blocks of a chunk of the elements [begin, end); where the first one begins
 // that is none.
 template <class F> std::int64_t each_block_of(const Chunk& chunk, std::int64_t begin, std::int64_t end, DType type, F&& f) {
   std::int64_t at = begin, left = chunk.bytes;
   const std::uint8_t* from = chunk.begin;
   while (at < end && from != nullptr) {
-    const std::int64_t count = std::min(kBlock, end - at), bytes = bytes_of_block(from, left, count, type);
-    if (bytes == 0) break;
-    f(from, at, count);
-    from += bytes;
-    left -= bytes;
+    const std::int64_t count = std::min(kBlock, end - at);
+    const BlockSize size = size_of_block(from, left, count, type);
+    if (size.bytes == 0) break;
+    f(from, size, at, count);
+    from += size.bytes;
+    left -= size.bytes;
     at += count;
   }
   return left == 0 ? at : std::min(at, end - 1);
@@ -145,10 +143,11 @@ template <class C> void decode(std::span<const std::uint8_t> bytes, const View& 
       const std::int64_t done =
           is_coded(from)
               ? (read(from, decoder, begin, end, out) ? end : begin)
-              : each_block_of(from, begin, end, out.dtype, [&](const std::uint8_t* block, std::int64_t at, std::int64_t count) {
-                  pace.did(count);
-                  decoder.block(block, count, at / kBlock, element(at));
-                });
+              : each_block_of(from, begin, end, out.dtype,
+                              [&](const std::uint8_t* block, const BlockSize& size, std::int64_t at, std::int64_t count) {
+                                pace.did(count);
+                                decoder.block(block, size, count, at / kBlock, element(at));
+                              });
       std::memset(element(done), 0, static_cast<std::size_t>((end - done) * size));
     }
   });
@@ -177,7 +176,8 @@ bool is_encoding(std::span<const std::uint8_t> bytes, std::int64_t elements, DTy
     if (lossy::is_coded(part)) {
       lossy::ChunkReader reader;
       if (!reader.open(part.begin, part.bytes, end - begin) || !reader.ends_well()) return false;
-    } else if (lossy::each_block_of(part, begin, end, type, [](const std::uint8_t*, std::int64_t, std::int64_t) {}) != end) {
+    } else if (lossy::each_block_of(part, begin, end, type,
+                                    [](const std::uint8_t*, const lossy::BlockSize&, std::int64_t, std::int64_t) {}) != end) {
       return false;
     }
     last += static_cast<std::uint64_t>(part.bytes);

@@ -5,6 +5,7 @@
 #include "ops/cpu/loops/elementwise.h"
 #include "ops/cpu/loops/groups.h"
 #include "ops/cpu/lossy/coded.h"
+#include "ops/cpu/lossy/gathering.h"
 #include "ops/cpu/lossy/loops.h"
 #include "ops/cpu/lossy/lossy.h"
 #include "ops/cpu/lossy/planes.h"
@@ -35,21 +36,72 @@ public:
   struct Numbers {
     BlockHead head;
     Kind kind = Kind::raw;
-    std::int64_t kept = 0; // how many are not zero, if it is planes
     unsigned width = 0;
     alignas(64) std::uint32_t values[kBlock]; // zeros up to a whole group
 
-    std::int64_t of_mask(std::int64_t count) const { return kept < count ? bytes_of_mask(count) : 0; }
     std::int64_t most_bytes(std::int64_t count) const { // beside the head, in planes: where no group has fewer
-      return kind == Kind::planes ? of_mask(count) + bytes_of_fewer(kept) + bytes_of_planes(kept, width) : 0;
+      return bytes_of_mask(count) + bytes_of_fewer(count) + bytes_of_planes(count, width);
     }
-    std::int64_t least_bytes(std::int64_t count, std::int64_t bits) const { // with the head, of numbers of so many bits
-      const std::int64_t of_planes = bytes_of_planes(kept, width);
-      return static_cast<std::int64_t>(sizeof head) + most_bytes(count) - of_planes +
-             std::max(of_planes - bytes_of_planes(kept, std::min(width, kMostFewer)), bits / 8);
+    // With the head, where so many are not zero, of so many bits.
+    std::int64_t least_bytes(std::int64_t count, std::int64_t kept, std::int64_t bits) const {
+      const auto of_head = static_cast<std::int64_t>(sizeof head);
+      if (kind != Kind::planes) return of_head;
+      return of_head + (kept < count ? bytes_of_mask(count) : 0) + bytes_of_fewer(kept) +
+             std::max(bytes_of_planes(kept, width - std::min(width, kMostFewer)), bits / 8);
     }
   };
   void find(const C* x, const Survey<C>* known, std::int64_t count, std::int64_t number, Numbers& n) const {
+    ToSteps<C> how;
+    begin(x, known, count, number, n, how);
+    if (n.kind == Kind::zeros) std::fill_n(n.values, kBlock, 0u);
+    if (n.kind != Kind::planes) return;
+    Stepped out;
+    step(x, count, how, n, out);
+    end(out, count, n);
+  }
+
+  // Returns how many bytes it has written. `as_is`: the elements in their own type.
+  std::int64_t block(const C* x, const Survey<C>* known, const void* as_is, std::int64_t count, std::int64_t number,
+                     std::uint8_t* to) const {
+    Numbers n;
+    ToSteps<C> how;
+    begin(x, known, count, number, n, how);
+    if (n.kind == Kind::zeros) return put(n.head, Kind::zeros, to);
+    if (n.kind == Kind::raw) return raw(n.head, as_is, count, to);
+    alignas(64) std::uint32_t gathered[kBlock + kBehindNumbers];
+    alignas(64) std::uint8_t mask[kBlock / 8];
+    Stepped out;
+    const std::int64_t kept = gather(x, count, how, n, gathered, mask, out);
+    end(out, count, n);
+    if (n.kind == Kind::raw) return raw(n.head, as_is, count, to);
+    const std::int64_t of_mask = kept < count ? bytes_of_mask(count) : 0;
+    n.head.width = static_cast<std::uint8_t>(n.width);
+    n.head.form = static_cast<std::uint8_t>(n.head.form | (of_mask != 0 ? kMasked : 0));
+    std::int64_t bytes = put(n.head, Kind::planes, to);
+    std::memcpy(to + bytes, mask, static_cast<std::size_t>(of_mask));
+    bytes += of_mask;
+    std::uint64_t fewer = 0;
+    const std::int64_t of_fewer = bytes_of_fewer(kept), groups = whole_groups(kept) / kGroup;
+    std::uint8_t* const at = to + bytes + of_fewer;
+    std::int64_t of_planes = 0;
+    if (n.most_bytes(count) + kBehindPlanes <= count * bytes_of(type_)) {
+      of_planes = planes_.pack(gathered, groups, n.width, &fewer, at);
+    } else {
+      std::uint8_t packed[bytes_of_planes(kBlock, kMostWidth) + kBehindPlanes];
+      of_planes = planes_.pack(gathered, groups, n.width, &fewer, packed);
+      std::memcpy(at, packed, static_cast<std::size_t>(of_planes));
+    }
+    std::memcpy(to + bytes, &fewer, static_cast<std::size_t>(of_fewer));
+    return bytes + of_fewer + of_planes;
+  }
+
+private:
+  template <bool is_short, bool is_signed>
+  using StepsOf = Generations<StepLoop<C, is_short && sizeof(C) == 4, is_signed>, const C*, std::int64_t, const ToSteps<C>*,
+                              std::uint32_t*, Stepped*>;
+
+  // What is known of a block before its numbers are: its kind, as far as that is, and how they come about.
+  void begin(const C* x, const Survey<C>* known, std::int64_t count, std::int64_t number, Numbers& n, ToSteps<C>& how) const {
     Survey<C> found;
     if (known != nullptr)
       found = *known;
@@ -59,8 +111,6 @@ public:
     n.head.key = static_cast<std::uint16_t>((found.sum ^ found.sum >> (4 * sizeof(C))) * 0x9E3779B9u >> 16);
     if (found.largest < (usable_ ? kLeastNormal<C> : 1)) {
       n.kind = Kind::zeros;
-      n.kept = 0;
-      std::fill_n(n.values, kBlock, 0u); // the small form looks at them
       return;
     }
     n.kind = Kind::raw;
@@ -68,45 +118,30 @@ public:
     const C largest = std::bit_cast<C>(found.largest);
     const bool far = !(largest * near_.inverse < near_.most);
     if (far && !(largest * far_.inverse < far_.most)) return;
-    const ToSteps<C> how{far ? far_ : near_, below_, first_of_dither(n.head.key, number)};
-    Stepped out;
-    (found.negative != 0 ? step_signed_ : step_)(x, count, &how, n.values, &out);
-    if (out.wrong) return;
-    std::fill(n.values + count, n.values + whole_groups(count), 0u);
-    n.kept = out.kept;
-    n.width = static_cast<unsigned>(std::bit_width(out.all));
+    how = {far ? far_ : near_, below_, dither_of(n.head.key, number)};
     n.head.form = static_cast<std::uint8_t>((found.negative != 0 ? kSigned : 0) | (far ? kFar : 0));
     n.kind = Kind::planes;
-    if (n.most_bytes(count) >= count * bytes_of(type_)) n.kind = Kind::raw;
   }
 
-  // Returns how many bytes it has written. `as_is`: the elements in their own type.
-  std::int64_t block(const C* x, const Survey<C>* known, const void* as_is, std::int64_t count, std::int64_t number,
-                     std::uint8_t* to) const {
-    Numbers n;
-    find(x, known, count, number, n);
-    if (n.kind == Kind::zeros) return put(n.head, Kind::zeros, to);
-    if (n.kind == Kind::raw) return raw(n.head, as_is, count, to);
-    alignas(64) std::uint32_t gathered[kBlock + kBehindNumbers];
-    alignas(64) std::uint8_t mask[kBlock / 8];
-    planes_.gather(n.values, whole_groups(count), gathered, mask);
-    const std::int64_t of_mask = n.of_mask(count);
-    n.head.width = static_cast<std::uint8_t>(n.width);
-    n.head.form = static_cast<std::uint8_t>(n.head.form | (of_mask != 0 ? kMasked : 0));
-    std::int64_t bytes = put(n.head, Kind::planes, to);
-    std::memcpy(to + bytes, mask, static_cast<std::size_t>(of_mask));
-    bytes += of_mask;
-    std::uint64_t fewer = 0;
-    const std::int64_t of_fewer = bytes_of_fewer(n.kept);
-    const std::int64_t of_planes = planes_.pack(gathered, whole_groups(n.kept) / kGroup, n.width, &fewer, to + bytes + of_fewer);
-    std::memcpy(to + bytes, &fewer, static_cast<std::size_t>(of_fewer));
-    return bytes + of_fewer + of_planes;
+  void step(const C* x, std::int64_t count, const ToSteps<C>& how, Numbers& n, Stepped& out) const {
+    (n.head.has(kSigned) ? step_signed_ : step_)(x, count, &how, n.values, &out);
+    std::fill(n.values + count, n.values + whole_groups(count), 0u);
   }
-
-private:
-  template <bool is_short, bool is_signed>
-  using StepsOf = Generations<StepLoop<C, is_short && sizeof(C) == 4, is_signed>, const C*, std::int64_t, const ToSteps<C>*,
-                              std::uint32_t*, Stepped*>;
+  // How many numbers there are.
+  std::int64_t gather(const C* x, std::int64_t count, const ToSteps<C>& how, Numbers& n, std::uint32_t* numbers,
+                      std::uint8_t* mask, Stepped& out) const {
+    if constexpr (std::is_same_v<C, float>) {
+      const GatherSteps gathering = n.head.has(kSigned) ? gather_signed_ : gather_;
+      if (gathering != nullptr && count % kGroup == 0) return gathering(x, count, &how, numbers, mask, &out);
+    }
+    step(x, count, how, n, out);
+    return planes_.gather(n.values, whole_groups(count), numbers, mask);
+  }
+  void end(const Stepped& out, std::int64_t count, Numbers& n) const {
+    n.width = static_cast<unsigned>(std::bit_width(out.all));
+    if (out.wrong || n.most_bytes(count) >= count * bytes_of(type_)) n.kind = Kind::raw;
+    if (n.kind == Kind::raw) n.head.form = 0;
+  }
 
   static std::int64_t put(BlockHead head, Kind kind, std::uint8_t* to) {
     head.form = static_cast<std::uint8_t>(head.form | static_cast<std::uint8_t>(kind));
@@ -125,6 +160,9 @@ private:
   C below_;
   void (*survey_)(const C*, std::int64_t, Survey<C>*) = Generations<SurveyLoop<C>, const C*, std::int64_t, Survey<C>*>::chosen();
   decltype(StepsOf<false, false>::chosen()) step_, step_signed_;
+  // There are none for a short type.
+  GatherSteps gather_ = type_ == DType::f32 ? gather_steps(false) : nullptr;
+  GatherSteps gather_signed_ = type_ == DType::f32 ? gather_steps(true) : nullptr;
   Planes planes_ = Planes::chosen();
 };
 
@@ -232,7 +270,8 @@ std::int64_t encode_coded(const Encoder<C>& encoder, const Distances& distances,
     encoder.find(elements, known != nullptr ? known + (block - begin) / kBlock : nullptr, count, block / kBlock, n);
     can_be = n.kind != Kind::raw && n.width <= kCodedWidth;
     if (!can_be) return;
-    least += n.least_bytes(count, coder.add(n.head, n.values, count));
+    const ChunkCoder::Added added = coder.add(n.head, n.width, n.values, count);
+    least += n.least_bytes(count, added.kept, added.bits);
   });
   const std::int64_t bytes = can_be ? coder.code() : 0;
   if (!can_be || bytes >= least) {
@@ -247,21 +286,24 @@ template <class C> void encode(const View& x, double bound, bool relative, bool 
   const std::int64_t n = x.elements(), chunks = chunks_of(n);
   auto* const ends = reinterpret_cast<std::uint64_t*>(to + sizeof(Head));
   std::uint8_t* const first = to + begin_of_chunks(n);
+  // One thread puts each chunk behind the one before it, whose end is known.
+  const Workers* const workers = Workers::current();
+  const bool in_turn = workers == nullptr || workers->threads() == 1;
   const Surveys<C> surveys(x, first);
   if (relative) bound *= largest_magnitude<C>(x, ends, surveys);
   const Encoder<C> encoder(bound, x.dtype);
   const std::int64_t room = most_of_chunk(kChunk, x.dtype);
   const Distances distances = distances_in(x);
   each_chunk(n, [&](std::int64_t chunk, std::int64_t begin, std::int64_t end) {
-    std::uint8_t* const start = first + chunk * room;
+    std::uint8_t* const start = first + (!in_turn ? chunk * room : chunk == 0 ? 0 : static_cast<std::int64_t>(ends[chunk - 1]));
     Survey<C> of_blocks[kBlocksOfChunk];
     const Survey<C>* const known = relative && surveys.take(of_blocks, chunk, end - begin) ? of_blocks : nullptr;
-    ends[chunk] = static_cast<std::uint64_t>(small ? encode_coded(encoder, distances, known, x, begin, end, start)
-                                                   : encode_blocks(encoder, known, x, begin, end, start));
+    const std::int64_t bytes = small ? encode_coded(encoder, distances, known, x, begin, end, start)
+                                     : encode_blocks(encoder, known, x, begin, end, start);
+    ends[chunk] = static_cast<std::uint64_t>((in_turn ? start - first : 0) + bytes);
   });
-  // Chunks move up to one another.
-  std::uint64_t end = 0;
-  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+  std::uint64_t end = in_turn && chunks != 0 ? ends[chunks - 1] : 0;
+  for (std::int64_t chunk = 0; chunk < chunks && !in_turn; ++chunk) { // they move up to one another
     if (chunk != 0) std::memmove(first + end, first + chunk * room, ends[chunk]);
     end += std::exchange(ends[chunk], end + ends[chunk]);
   }

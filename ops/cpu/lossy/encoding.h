@@ -12,6 +12,7 @@
 // a function of the block's key and its place in the block.
 #pragma once
 
+#include "ops/cpu/loops/isa.h"
 #include "ops/operator.h"
 
 #include <algorithm>
@@ -85,20 +86,34 @@ template <class C> Steps<C> steps_of(double bound, DType type, bool far) {
 // With other bounds, which shares of a largest magnitude may come to, all is kept as it is.
 inline bool is_usable(double bound) { return bound >= kLeastBound && bound <= kMostBound; }
 
-// Dither of the elements of a block: uniform in [-1/2, 1/2), a multiple of 2^-23.
-inline std::uint32_t first_of_dither(std::uint16_t key, std::int64_t block) {
-  return (static_cast<std::uint32_t>(key) << 16 ^ static_cast<std::uint32_t>(block)) * 0x85EBCA6Bu;
-}
-// Places times a constant; in a table, since vectors multiply slowly.
-inline constexpr auto kOfPlaces = [] {
-  std::array<std::uint32_t, kBlock> of{};
-  for (std::uint32_t place = 0; place < kBlock; ++place) of[place] = place * 0x9E3779B9u;
-  return of;
+// Dither of the elements of a block: uniform in [-1/2, 1/2), a multiple of 2^-23. Bits of two parts of one table differ in it,
+// each from a place on that the block's key and number tell, and some more of them are flipped that these tell too: so errors of
+// the same element of two blocks are independent of each other, and those of two elements of one block very nearly. To compute it
+// anew for each element took more time than all else that is done with one. (With one part alone errors of two elements were
+// correlated by a hundredth, as two lists of so many random numbers are.)
+inline constexpr std::size_t kDithers = 2048; // places in each half of the table; in the second one parts begin at whole groups
+alignas(64) inline constexpr auto kDitherBits = [] { // 23 each
+  std::array<std::uint32_t, 2 * kDithers + kBlock> bits{};
+  for (std::uint32_t i = 0; i < bits.size(); ++i) {
+    std::uint32_t h = (i + 1) * 0x9E3779B9u;
+    h = (h ^ h >> 16) * 0x85EBCA6Bu;
+    h = (h ^ h >> 13) * 0xC2B2AE35u;
+    bits[i] = h >> 9;
+  }
+  return bits;
 }();
-__attribute__((always_inline)) inline float dither(std::uint32_t first, std::uint32_t of_place) {
-  std::uint32_t h = first + of_place;
-  h = (h ^ h >> 16) * 0x7FEB352Du;
-  return std::bit_cast<float>(0x3F800000u | (h >> 9 ^ h >> 24)) - 1.5f; // h ^ h >> 15, without the lowest bits
+struct Dither {
+  const std::uint32_t *some, *others;
+  std::uint32_t flipped; // with those of a number in [1, 2)
+  CAIRN_INLINE float of(std::int32_t place) const { return std::bit_cast<float>(some[place] ^ others[place] ^ flipped) - 1.5f; }
+};
+inline Dither dither_of(std::uint16_t key, std::int64_t block) {
+  std::uint64_t h = (std::uint64_t{key} << 48 ^ static_cast<std::uint64_t>(block)) * 0x9E3779B97F4A7C15u;
+  h = (h ^ h >> 32) * 0xD6E8FEB86659FD93u;
+  h ^= h >> 32;
+  const std::uint32_t* const table = kDitherBits.data();
+  return {table + h % kDithers, table + kDithers + (h >> 11) % kDithers / kGroup * kGroup,
+          static_cast<std::uint32_t>(0x3F800000u | (h >> 22 & 0x7FFFFFu))};
 }
 
 // How many bits of so many bytes are set, by words: not every processor has an instruction for it.
@@ -125,32 +140,35 @@ inline bool read_fewer(const std::uint8_t* at, std::int64_t numbers, unsigned wi
   return true;
 }
 
-// How many bytes the block that begins there takes, of at most so many; 0: it is none.
-inline std::int64_t bytes_of_block(const std::uint8_t* at, std::int64_t left, std::int64_t elements, DType type) {
+// What the block that begins there takes, of at most so many bytes.
+struct BlockSize {
+  std::int64_t bytes = 0;  // 0: there is no block
+  std::int64_t kept = 0;   // elements that are not zero, of planes
+  std::uint64_t fewer = 0; // what their groups have fewer
+};
+inline BlockSize size_of_block(const std::uint8_t* at, std::int64_t left, std::int64_t elements, DType type) {
   BlockHead head;
-  if (left < static_cast<std::int64_t>(sizeof head)) return 0;
+  if (left < static_cast<std::int64_t>(sizeof head)) return {};
   std::memcpy(&head, at, sizeof head);
-  std::int64_t bytes = sizeof head;
-  if (head.kind() == Kind::raw) bytes += elements * bytes_of(type);
-  if (head.kind() > Kind::planes || head.width > kMostWidth) return 0;
+  BlockSize size{sizeof head, elements, 0};
+  if (head.kind() == Kind::raw) size.bytes += elements * bytes_of(type);
+  if (head.kind() > Kind::planes || head.width > kMostWidth) return {};
   if (head.kind() == Kind::planes) {
-    std::int64_t numbers = elements;
     if (head.has(kMasked)) {
       const std::int64_t mask = bytes_of_mask(elements);
-      if (left < bytes + mask) return 0;
-      numbers = bits_set(at + bytes, mask);
-      if (numbers > elements) return 0;
-      bytes += mask;
+      if (left < size.bytes + mask) return {};
+      size.kept = bits_set(at + size.bytes, mask);
+      if (size.kept > elements) return {};
+      size.bytes += mask;
     }
-    std::uint64_t fewer = 0;
-    if (left < bytes + bytes_of_fewer(numbers) || !read_fewer(at + bytes, numbers, head.width, fewer)) return 0;
+    const std::int64_t of_fewer = bytes_of_fewer(size.kept);
+    if (left < size.bytes + of_fewer || !read_fewer(at + size.bytes, size.kept, head.width, size.fewer)) return {};
     constexpr std::uint64_t kOnes = 0x5555555555555555u;
-    const std::uint64_t counted[2] = {fewer & kOnes, fewer & ~kOnes};
+    const std::uint64_t counted[2] = {size.fewer & kOnes, size.fewer & ~kOnes};
     const auto* const words = reinterpret_cast<const std::uint8_t*>(counted);
-    bytes +=
-        bytes_of_fewer(numbers) + bytes_of_planes(numbers, head.width) - 2 * (bits_set(words, 8) + 2 * bits_set(words + 8, 8));
+    size.bytes += of_fewer + bytes_of_planes(size.kept, head.width) - 2 * (bits_set(words, 8) + 2 * bits_set(words + 8, 8));
   }
-  return bytes <= left ? bytes : 0;
+  return size.bytes <= left ? size : BlockSize{};
 }
 
 } // namespace cairn::ops::cpu::lossy

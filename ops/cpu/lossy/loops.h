@@ -44,13 +44,12 @@ template <class C> inline constexpr C kShift = std::is_same_v<C, double> ? C(0x1
 
 template <class C> struct ToSteps {
   Steps<C> steps;
-  C below;                // an error has to be
-  std::uint32_t dithered; // first_of_dither
+  C below; // an error has to be
+  Dither dither;
 };
 struct Stepped {
-  std::uint32_t all = 0;  // the bits of the numbers of all that are not zero
-  std::uint32_t kept = 0; // how many these are
-  bool wrong = false;     // an element would not come back within the bound
+  std::uint32_t all = 0; // the bits of the numbers of all that are not zero
+  bool wrong = false;    // an element would not come back within the bound
 };
 
 // In the type of elements.
@@ -69,13 +68,13 @@ template <class C, bool is_short, bool is_signed> struct StepLoop {
   CAIRN_INLINE static void run(const C* x, std::int64_t count, const ToSteps<C>* how, std::uint32_t* values, Stepped* out) {
     using Bits = BitsOf<C>;
     const C step = how->steps.step, inverse = how->steps.inverse;
-    const std::uint32_t dithered = how->dithered;
-    std::uint32_t all = 0, kept = 0;
+    const Dither dither = how->dither;
+    std::uint32_t all = 0;
     Bits error = 0;                                  // the largest, as bits: beyond those of all numbers if it is none
     const auto n = static_cast<std::int32_t>(count); // an index as wide as what is hashed
     CAIRN_EACH
     for (std::int32_t i = 0; i < n; ++i) {
-      const C d = static_cast<C>(dither(dithered, kOfPlaces[static_cast<std::size_t>(i)]));
+      const C d = static_cast<C>(dither.of(i));
       const C shifted = (x[i] * inverse - d) + kShift<C>, steps = shifted - kShift<C>;
       const C back = as_element<is_short>((steps + d) * step);
       const Bits off = std::bit_cast<Bits>(x[i] - back) & ~kSignBit<C>, bits = std::bit_cast<Bits>(x[i]);
@@ -86,29 +85,28 @@ template <class C, bool is_short, bool is_signed> struct StepLoop {
                           : static_cast<std::make_signed_t<Bits>>(bits) >= static_cast<std::make_signed_t<Bits>>(kLeastNormal<C>);
       values[i] = is ? number + 1 : 0u;
       all |= is ? number : 0u;
-      kept += is ? 1u : 0u;
       error = off > error ? off : error;
     }
-    *out = {all, kept, error >= std::bit_cast<Bits>(how->below)};
+    *out = {all, error >= std::bit_cast<Bits>(how->below)};
   }
 };
 
 template <class C> struct FromSteps {
   C step;
-  std::uint32_t dithered;
+  Dither dither;
 };
 
 // An element of each value.
 template <class C, bool is_signed> struct RestoreLoop {
   CAIRN_INLINE static void run(const std::uint32_t* values, std::int64_t count, const FromSteps<C>* how, C* to) {
     const C step = how->step;
-    const std::uint32_t dithered = how->dithered;
+    const Dither dither = how->dither;
     const auto n = static_cast<std::int32_t>(count);
     CAIRN_EACH
     for (std::int32_t i = 0; i < n; ++i) {
       const std::uint32_t number = values[i] - 1;
       const auto q = static_cast<std::int32_t>(is_signed ? number >> 1 ^ (0u - (number & 1)) : number);
-      const C d = static_cast<C>(dither(dithered, kOfPlaces[static_cast<std::size_t>(i)]));
+      const C d = static_cast<C>(dither.of(i));
       const C back = (static_cast<C>(q) + d) * step;
       to[i] = values[i] != 0 ? back : C(0);
     }

@@ -63,15 +63,17 @@ struct Unpacked {
 };
 
 struct AnyPlanes {
-  static void gather(const std::uint32_t* values, std::int64_t count, std::uint32_t* numbers, std::uint8_t* mask) {
+  static std::int64_t gather(const std::uint32_t* values, std::int64_t count, std::uint32_t* const numbers, std::uint8_t* mask) {
+    std::uint32_t* to = numbers;
     std::fill_n(mask, count / 8, std::uint8_t{0});
     for (std::int64_t i = 0; i < count; ++i) {
       const unsigned is = values[i] != 0 ? 1 : 0;
-      *numbers = values[i] - 1;
-      numbers += is;
+      *to = values[i] - 1;
+      to += is;
       mask[i / 8] = static_cast<std::uint8_t>(mask[i / 8] | is << i % 8);
     }
-    std::fill_n(numbers, kGroup, 0u);
+    std::fill_n(to, kGroup, 0u);
+    return to - numbers;
   }
   static void spread(const std::uint32_t* values, const std::uint8_t* mask, std::int64_t count, std::uint32_t* to) {
     for (std::int64_t i = 0; i < count; ++i) {
@@ -115,15 +117,18 @@ struct Avx2Planes {
   }
   CAIRN_AVX2 static void store8(std::uint32_t* to, __m256i v) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), v); }
 
-  CAIRN_AVX2 static void gather(const std::uint32_t* values, std::int64_t count, std::uint32_t* numbers, std::uint8_t* mask) {
+  CAIRN_AVX2 static std::int64_t gather(const std::uint32_t* values, std::int64_t count, std::uint32_t* const numbers,
+                                        std::uint8_t* mask) {
+    std::uint32_t* to = numbers;
     for (std::int64_t i = 0; i < count; i += 8) {
       const __m256i v = load8(values + i), is_none = _mm256_cmpeq_epi32(v, _mm256_setzero_si256());
       const unsigned m = 0xFFu & ~static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(is_none)));
-      store8(numbers, _mm256_permutevar8x32_epi32(_mm256_add_epi32(v, _mm256_set1_epi32(-1)), order(kOrders.gathered[m])));
-      numbers += std::popcount(m);
+      store8(to, _mm256_permutevar8x32_epi32(_mm256_add_epi32(v, _mm256_set1_epi32(-1)), order(kOrders.gathered[m])));
+      to += std::popcount(m);
       mask[i / 8] = static_cast<std::uint8_t>(m);
     }
-    std::fill_n(numbers, kGroup, 0u);
+    std::fill_n(to, kGroup, 0u);
+    return to - numbers;
   }
   CAIRN_AVX2 static void spread(const std::uint32_t* values, const std::uint8_t* mask, std::int64_t count, std::uint32_t* to) {
     const __m256i places = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
@@ -181,15 +186,18 @@ struct Avx2Planes {
 struct Avx512Planes {
   static constexpr std::int64_t kAtOnce = 4; // groups
 
-  CAIRN_AVX512 static void gather(const std::uint32_t* values, std::int64_t count, std::uint32_t* numbers, std::uint8_t* mask) {
+  CAIRN_AVX512 static std::int64_t gather(const std::uint32_t* values, std::int64_t count, std::uint32_t* const numbers,
+                                          std::uint8_t* mask) {
+    std::uint32_t* to = numbers;
     for (std::int64_t i = 0; i < count; i += kGroup) {
       const __m512i v = _mm512_loadu_si512(values + i);
       const __mmask16 m = _mm512_test_epi32_mask(v, v);
-      _mm512_storeu_si512(numbers, _mm512_maskz_compress_epi32(m, _mm512_add_epi32(v, _mm512_set1_epi32(-1))));
-      numbers += std::popcount(static_cast<unsigned>(m));
+      _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(m, _mm512_add_epi32(v, _mm512_set1_epi32(-1))));
+      to += std::popcount(static_cast<unsigned>(m));
       put_word(mask + i / 8, m);
     }
-    _mm512_storeu_si512(numbers, _mm512_setzero_si512());
+    _mm512_storeu_si512(to, _mm512_setzero_si512());
+    return to - numbers;
   }
   CAIRN_AVX512 static void spread(const std::uint32_t* values, const std::uint8_t* mask, std::int64_t count, std::uint32_t* to) {
     for (std::int64_t i = 0; i < count; i += kGroup) {
@@ -227,9 +235,8 @@ struct Avx512Planes {
   template <unsigned bytes>
   CAIRN_AVX512 static std::int64_t pack_bytes(const std::uint32_t* numbers, std::int64_t groups, unsigned width,
                                               std::uint64_t* fewer, std::uint8_t* to) {
-    // Vectors are written as a whole, and there may be no room behind the last one.
-    alignas(64) std::uint8_t packed[kBlock / 8 * 8 * bytes + 64];
-    std::uint8_t* at = packed;
+    static_assert(kBehindPlanes >= 16 * bytes, "vectors are written as a whole");
+    std::uint8_t* at = to;
     std::uint64_t all_fewer = 0;
     for (std::int64_t g = 0; g < groups; g += kAtOnce, numbers += kAtOnce * kGroup) {
       __m512i v[kAtOnce], planes[bytes];
@@ -253,8 +260,7 @@ struct Avx512Planes {
       }
     }
     *fewer = all_fewer;
-    std::memcpy(to, packed, static_cast<std::size_t>(at - packed));
-    return at - packed;
+    return at - to;
   }
   CAIRN_AVX512 static std::int64_t pack(const std::uint32_t* numbers, std::int64_t groups, unsigned width, std::uint64_t* fewer,
                                         std::uint8_t* to) {
