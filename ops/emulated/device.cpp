@@ -68,7 +68,8 @@ public:
     this->stream(stream).wait_until_not_full(meter());
     std::list<Work> made = this->stream(stream).one();
     Work& work = made.front();
-    if (launch.op.borrows) make_scratch_room(ledger(), launch.call(), 16, 16 * Ledger::kScratchAlways); // what is refused later cannot be begun again
+    if (launch.op.borrows)
+      make_scratch_room(ledger(), launch.call(), 16, 16 * Ledger::kScratchAlways); // what is refused later cannot be begun again
     work.scratch_limit = ledger().scratch_headroom();
     work.name = launch.op.name;
     work.kernel = launch.op.kernel;

@@ -10,7 +10,7 @@
 namespace cairn::image {
 
 inline constexpr std::uint64_t kImageMagic = 0x50414E5249414301; // 01 C A I R N A P in little-endian order
-inline constexpr std::uint32_t kImageVersion = 37;
+inline constexpr std::uint32_t kImageVersion = 38;
 inline constexpr std::size_t kChecksumAt = 16, kChecksummedFrom = 24;
 
 // The low three bits of a value's first byte.
