@@ -152,6 +152,14 @@ mine
 (show (< (car (checkpoint-*j-update! sumall m 1 descend '())) value)) ; expect: #t
 (define other (list (matrix 3 1)))
 (show (< (train (if (pair? other) (matrix 3 2) 0) 2) (* 2 first))) ; expect: #t
+;;; case elements-in-common
+(define whole (matrix 3 1))
+(*j-update! sumall (index whole 0) 1 descend '()) ; expect error: \*j-update!: a leaf of .* has its elements in common with another tensor, as what index, view or slice gives does: \(\* 1 leaf\) has elements of its own; \*j-update does the same.*
+whole
+;;; case elements-of-its-own
+(define whole (matrix 3 1))
+(show (pair? (*j-update! sumall (* 1 (index whole 0)) 1 descend '()))) ; expect: #t
+(show (size whole)) ; expect: (3 3)
 ;;; case held-by-the-value
 (*j-update! (lambda (x) (cons (sumall x) x)) (matrix 3 1) (cons 1 (matrix 3 2)) descend '()) ; expect error: \*j-update!: something else holds a leaf: the value of the procedure.*
 ;;; case a-rule-that-gives-no-pair

@@ -229,7 +229,11 @@ void want_unshared(Engine& engine, Value x, const char* name) {
     bool shared = false;
     if (value::is_tensor(v)) {
       const ops::Tensor& t = value::tensor_of(v);
-      shared = ops::is_floating(t.dtype) && (v.other()->count != 1 || (t.storage && t.storage->count != 1));
+      shared = ops::is_floating(t.dtype) && v.other()->count != 1;
+      if (!shared && ops::is_floating(t.dtype) && t.storage && t.storage->count != 1)
+        throw ProgramError(fmt::format("{}: a leaf of {} has its elements in common with another tensor, as what index, view or "
+                                       "slice gives does: (* 1 leaf) has elements of its own{}",
+                                       name, engine.describe(x), hint_of_copies(name)));
     } else if (is_container(v)) {
       Object* o = value::object_of(v);
       for_each_child(o, [&](Value child, std::uint32_t) { pending.push_back(child); });
