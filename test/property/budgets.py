@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Whatever is above a budget that does, does: random gradients and trainings within many budgets, around the least that works and far above it,
-with a file beside the memory and without. Output is always that of a machine with much memory.
+with a file beside the memory and without. Output is always that of a machine with much memory, and what reports predict of replays holds.
 
     budgets.py --vmrun PATH [--count N] [--seed S] [--jobs N]     check programs S, S+1, ...
     budgets.py --seed S --print                                   show program S and its options
@@ -102,6 +102,14 @@ class Runner:
             return None, '', ''
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
+    def misreported(self):
+        """What the reports of the last run say that is not so: steps are swept once each, and executed as often as was predicted, whether or not
+        memory ran out on the way."""
+        with open(os.path.join(self.folder, 'report.json'), encoding='utf-8') as file:
+            gradients = json.load(file)['gradients']
+        return ['swept %d of %d steps, replay %s: %s' % (g['swept'], g['steps'], g['replay'], g['explanation']) for g in gradients
+                if g['swept'] != g['steps'] or g['replay']['predicted'] not in (None, g['replay']['measured'])]
+
     def peak(self):
         with open(os.path.join(self.folder, 'stats'), encoding='utf-8') as file:
             told = json.load(file)
@@ -121,7 +129,8 @@ def complaints(vmrun, seed):
 
         def does(memory):
             if memory not in works:
-                code, output, errors = runner.run('--memory=%dKiB' % memory)
+                reports = ['--explain=report.json'] if memory % 4 == 0 else []
+                code, output, errors = runner.run('--memory=%dKiB' % memory, *reports)
                 works[memory] = None if code is None else code == 0
                 if code not in (0, 3, None):
                     wrong.append('within %d KiB: exit code %d: %s' % (memory, code, errors[:500]))
@@ -129,6 +138,8 @@ def complaints(vmrun, seed):
                     wrong.append('within %d KiB: output differs: %.300r and %.300r' % (memory, output, right))
                 elif code == 0 and runner.peak() > memory << 10:
                     wrong.append('within %d KiB: %d bytes at the peak' % (memory, runner.peak()))
+                elif code == 0 and reports:
+                    wrong.extend('within %d KiB: %s' % (memory, what) for what in runner.misreported())
             return works[memory]
         below, least = LEAST, MOST
         while least > below * 1.02 + 1:
