@@ -333,8 +333,15 @@ TEST_CASE("the search for a budget that does can be cancelled, and the program t
   const Program program("(define (f x) (sumall (let loop ((i 0) (x x)) (if (= i 60) x (loop (+ i 1) (tanh (+ x x)))))))"
                         "(checkpoint-*j f (fill '(500 250) .1) 1)");
   constexpr std::uint64_t kTooLittle = 3 << 19;
+  const auto is_cancelled = [&](std::int64_t polls) { // and not in the search
+    Machine machine(program, kTooLittle);
+    meter_of(machine).cancel_at(polls);
+    return machine.run() == CAIRN_CANCELLED;
+  };
+  std::int64_t from = 1;
+  while (is_cancelled(from + 1 + from / 4)) from += 1 + from / 4;
   int in_search = 0;
-  for (std::int64_t polls = 1;; polls += 1 + polls / 8) {
+  for (std::int64_t polls = from;; polls += 1 + from / 64) {
     CAPTURE(polls);
     Machine machine(program, kTooLittle);
     meter_of(machine).cancel_at(polls);
