@@ -76,7 +76,7 @@ void Budgeted::weighed(const Weights& weights) {
   step_cost_ = weights.step;
   fresh_cost_ = bounded(weights.fresh);
   if (stage_ == Stage::ending) return weighed_last(weights);
-  if (stage_ == Stage::asked) return plan_known(weights.older);
+  if (stage_ == Stage::asked) return plan_known(weights.older, true);
   if (stage_ != Stage::going || handed_over_) return;
   if (profile_.size() == 0) {
     older_ = bounded(weights.older);

@@ -258,7 +258,8 @@ private:
   void plan_rest();
   std::uint64_t length() const { return positions_.back() + steps_; } // of a run that has ended
   Budgeted as_known(std::uint64_t budget, bool made) const;
-  void plan_known(std::uint64_t older);
+  // `in_earnest`: a plan that does not fit is worth some more tries.
+  void plan_known(std::uint64_t older, bool in_earnest);
   // A run that is known, and what plans it in any room.
   struct Whole {
     Profile run;
@@ -269,7 +270,7 @@ private:
     std::optional<Plan> plan(std::uint64_t room);
   };
   Whole whole() const;
-  Budgeted planned_known(std::uint64_t older, std::uint64_t spare, Whole& of_whole) const;
+  Budgeted planned_known(std::uint64_t older, std::uint64_t spare, Whole& of_whole, bool in_earnest) const;
   std::optional<Budgeted> planned_whole(Whole& whole) const;
   void run_there();
   std::uint32_t tapes_aside() const;

@@ -88,7 +88,7 @@ Budgeted Budgeted::as_known(std::uint64_t budget, bool made) const {
   return other;
 }
 
-void Budgeted::plan_known(std::uint64_t older) {
+void Budgeted::plan_known(std::uint64_t older, bool in_earnest) {
   stage_ = Stage::reversing;
   done_ = 0;
   const std::uint64_t part = std::max<std::uint64_t>(1, budget_ / kOlderParts);
@@ -98,14 +98,14 @@ void Budgeted::plan_known(std::uint64_t older) {
   planned_beside_ = about;
   constexpr int kChanges = 8; // of what is spared
   Whole of_whole = whole();
-  Budgeted plan = planned_known(about, spare_, of_whole);
+  Budgeted plan = planned_known(about, spare_, of_whole, in_earnest);
   const auto is_bad = [](const Budgeted& of) {
     return of.peak_ > of.most_of_plan() || of.takes_too_long(static_cast<double>(of.more_than_one_tape()));
   };
   for (int i = 0; i < kChanges && is_bad(plan) && plan.can_grow(); ++i)
-    plan = planned_known(about, plan.spare_ + plan.spare_ / 2, of_whole);
+    plan = planned_known(about, plan.spare_ + plan.spare_ / 2, of_whole, in_earnest);
   for (int i = 0; i < kChanges && most_budget_ != 0 && plan.spare_ > kFrugalBytes; ++i) {
-    Budgeted less = planned_known(about, std::max(kFrugalBytes, plan.spare_ - plan.spare_ / 4), of_whole);
+    Budgeted less = planned_known(about, std::max(kFrugalBytes, plan.spare_ - plan.spare_ / 4), of_whole, in_earnest);
     if (is_bad(less)) break;
     plan = std::move(less);
   }
@@ -138,7 +138,7 @@ bool Budgeted::fits(std::uint64_t budget) const {
 // help, everything is kept in thought at first, and what does not fit is let go of: of a hundred random runs that have both
 // plans, this one took less time in two, by .2 and .4 %, and it takes several times as long to make. So it does not where nothing
 // has to be let go of; then it keeps no state either.
-Budgeted Budgeted::planned_known(std::uint64_t older, std::uint64_t spare, Whole& of_whole) const {
+Budgeted Budgeted::planned_known(std::uint64_t older, std::uint64_t spare, Whole& of_whole, bool in_earnest) const {
   Budgeted plan = *this;
   plan.older_ = bounded(older);
   plan.spare_ = bounded(spare);
@@ -154,8 +154,9 @@ Budgeted Budgeted::planned_known(std::uint64_t older, std::uint64_t spare, Whole
   plan.plan_within();
   if (whole && (plan.peak_ > plan.most_of_plan() || whole->time_beside_one_tape() < plan.time_beside_one_tape()))
     plan = std::move(*whole);
+  if (!in_earnest) return plan;
   // Where nothing fits, what is planned within less room is another plan, and it may be one that takes less.
-  constexpr std::uint64_t kLess[] = {64, 32, 16, 8, 4}; // such parts of the room
+  constexpr std::uint64_t kLess[] = {32, 8}; // such parts of the room
   for (const std::uint64_t part : kLess) {
     if (plan.peak_ <= unplanned.most_of_plan()) break;
     Budgeted less = unplanned;

@@ -144,7 +144,7 @@ std::optional<Schedule::Prospect> Budgeted::prospect(std::uint64_t budget, std::
     other.budget_ = bounded(budget);
     other.most_budget_ = 0;
     other.planned_beside_ = 0;
-    other.plan_known(older_);
+    other.plan_known(older_, budget == budget_); // of many other budgets, as when one that does is looked for, not
     return Schedule::Prospect{older_ + other.peak_, other.time_beside_one_tape(), other.peak_ <= other.most_of_plan()};
   }
   Budgeted other(bounded(budget), 0, piece, 0);
