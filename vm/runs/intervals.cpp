@@ -4,6 +4,7 @@
 
 #include "vm/explain/recorder.h"
 #include "vm/runs/met.h"
+#include "vm/runs/recording.h"
 #include "vm/runs/weighing.h"
 #include "vm/schedule/schedule.h"
 #include "vm/value/charged.h"
