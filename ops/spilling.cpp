@@ -130,7 +130,7 @@ bool Device::fetch_ahead(Storage& storage) {
   // Nothing else is to make way for it. Where kernels want much, it leaves them half of what there is: those that want more make
   // it give way in any case.
   const std::int64_t headroom = ledger_.headroom();
-  if (headroom < storage.bytes + std::min(ledger_.scratch_wanted(), (headroom + fetched_ahead_) / 2)) return false;
+  if (headroom < storage.bytes + std::min(ledger_.scratch_wanted(), headroom / 2 + fetched_ahead_ / 2)) return false;
   take_memory(storage);
   try {
     spilled->at = being_fetched_.insert(being_fetched_.end(), &storage);

@@ -205,7 +205,7 @@ void Recorder::ran_out(const Moment& now, std::uint64_t executed, const schedule
   has_work_ = false;
   if (relief.all) aside_.clear();
   if (relief.goes_on_from) {
-    const std::uint64_t run = executed - spent.executed, in_vain = run - *relief.goes_on_from;
+    const std::uint64_t run = executed - spent.executed, in_vain = run - std::min(run, *relief.goes_on_from);
     const auto until_last = static_cast<double>(before_ + last_time_ - spent.time);
     std::uint64_t time_in_vain = time(now) - last_time_;
     if (run != 0)

@@ -306,7 +306,7 @@ void record_beginning(Engine& engine, const CheckpointState& s) {
 }
 
 void record_relief(Engine& engine, const CheckpointState& s, const schedule::Schedule::Relief& relief) {
-  if (engine.recorder == nullptr) return;
+  if (engine.recorder == nullptr || !engine.recorder->follows(s.serial, s.executed)) return;
   without_harm(engine, [&] { engine.recorder->ran_out(moment(engine, s), s.executed, *s.schedule, relief); });
 }
 
