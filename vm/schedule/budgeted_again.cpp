@@ -147,10 +147,10 @@ Budgeted Budgeted::planned_known(std::uint64_t older, std::uint64_t spare, Whole
   for (std::size_t i = 0; i <= profile_.size(); ++i) plan.states_.push_back({static_cast<std::uint32_t>(i), plan.slots_.take()});
   plan.tapes_.assign(positions_.begin(), positions_.end() - 1);
   plan.peak_ = plan.again_ = plan.again_cost_ = plan.moved_ = plan.most_in_file_ = 0;
-  const Budgeted unplanned = plan;
   std::optional<Budgeted> whole = plan.planned_whole(of_whole);
   const bool fits = whole && whole->peak_ <= whole->most_of_plan();
   if (fits && spill_bytes_ == 0 && whole->more_than_one_tape() > 0) return *std::move(whole);
+  const Budgeted unplanned = plan;
   plan.plan_within();
   if (whole && (plan.peak_ > plan.most_of_plan() || whole->time_beside_one_tape() < plan.time_beside_one_tape()))
     plan = std::move(*whole);
